@@ -18,7 +18,7 @@ import pytest
 from commonplace import config
 from commonplace.base.paths import Workspace
 from commonplace.memory import Memory
-from commonplace.providers.cache import vectors_file
+from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS, LLMS
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.http import Endpoint
@@ -249,9 +249,9 @@ def test_a_model_that_changes_its_length_behind_its_name_is_refused(
     length = 64
     run("search", "Whose is the walnut desk?")  # the cache learns of it by a question
     renew()
-    with closing(apsw.Connection(str(vectors_file()))) as cache:  # one that has both
-        assert cache.execute("SELECT count(*) FROM vectors WHERE length(vector) <> 64").get == 0
-        cache.execute("UPDATE vectors SET vector = substr(vector, 33) WHERE key IN (SELECT key FROM vectors"
+    with closing(apsw.Connection(str(VectorCache().path))) as cache:  # one that has both
+        assert cache.execute("SELECT count(*) FROM entries WHERE length(value) <> 64").get == 0
+        cache.execute("UPDATE entries SET value = substr(value, 33) WHERE key IN (SELECT key FROM entries"
                       " ORDER BY key LIMIT 4)")  # fmt: skip
     renew()
 

@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from _thread import RLock  # `threading` costs a search 3 ms of its start
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -244,39 +244,6 @@ def shrink(connection: apsw.Connection) -> None:
     with suppress(apsw.BusyError, apsw.LockedError):
         for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
             connection.execute(statement).fetchall()
-
-
-def prune(path: Path, table: str, find: Callable[[apsw.Connection], Iterable[bytes]], *, change: bool) -> int:
-    """Delete the rows of a cache whose keys `find` returns; return how many there are.
-
-    Nothing is left of them in the file. A damaged cache goes whole and counts as one row. Without `change`
-    rows are only counted. Raises NoteUnreadable.
-    """
-    if not paths.root_of(path).is_file(path):
-        return 0
-    database = Database(path, "")
-    try:
-        with database.reading() as connection:
-            named = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
-            if not named:  # its maker was killed; whoever writes to it next makes the table
-                return 0
-            keys = [(key,) for key in find(connection)]
-        if change:
-            if keys:
-                with database.transaction() as connection:
-                    connection.execute("PRAGMA secure_delete=ON")
-                    connection.executemany(f"DELETE FROM {table} WHERE key = ?", keys)
-            with database.reading() as connection:
-                compact(connection, path)
-        return len(keys)
-    except NoteUnreadable as error:
-        if error.reason != DAMAGED:
-            raise
-        if change:
-            database.remove()
-        return 1
-    finally:
-        database.close()
 
 
 def compact(connection: apsw.Connection, path: Path) -> None:

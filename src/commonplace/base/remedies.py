@@ -16,7 +16,6 @@ from commonplace.base.messages import Message
 # In the words of nobody in particular; `{0}` is the first detail.
 WORDS: Mapping[str, str] = {
     "agent.table": "give it a table of its own there",
-    "cache.vectors": "clear the cache of vectors",
     "collection.add": "add it as a collection in your own config.toml",
     "collection.drop": "remove collection {0}",
     "collection.move": "take it out of there, then add collection {0} in your own config.toml",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 WORDS: Mapping[str, str] = {
     "agent.table": "`commonplace config edit` can give it one: an empty [agents.{0}] sets no limit",
-    "cache.vectors": "commonplace cache clear --vectors",
     "collection.add": "add it with `commonplace collection add`, which notes it in your own config.toml",
     "collection.move": "take it out of there, then: commonplace collection add {0} PATH --glob GLOB",
     "collection.drop": "`commonplace collection remove {0}`",

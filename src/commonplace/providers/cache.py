@@ -11,20 +11,20 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
-from commonplace.base.database import DAMAGED, Database, prune, shrink
+from commonplace.base.database import DAMAGED, Database, compact, shrink
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.providers.llm.base import Completion, Request
-    from commonplace.types.changes import Erased, Where
+    from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
 MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
@@ -35,7 +35,6 @@ MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
 _SPARE = 0.1  # of the limit is free after the oldest had to go, so that this comes seldom
 _BUSY_S = 2.0
-_AT_ONCE = 500  # parameters of one statement
 # Version 0.1 had a table of its own for each kind.
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
@@ -103,11 +102,33 @@ class _DiskCache:
             return 0
         return count
 
-    def drop(self, prefix: str) -> None:
-        """Forget the entries of the models that begin so, where the file can be had."""
-        if self.path.exists():
-            with self._forgiving(), self._opened.transaction() as connection:
-                connection.execute("DELETE FROM entries WHERE substr(model, 1, ?) = ?", (len(prefix), prefix))
+    def forget(self, holds: Callable[[bytes], bool], *, change: bool) -> int:
+        """Delete the entries whose value `holds` it, to `change`; return how many there are. Closes the file.
+
+        Nothing is left of them in the file. A damaged one goes whole and counts as one entry. Raises
+        NoteUnreadable.
+        """
+        if not paths.root_of(self.path).is_file(self.path):
+            return 0
+        try:
+            with self._database.reading() as connection:
+                rows = connection.execute("SELECT key, value FROM entries")
+                keys = [(key,) for key, value in rows if holds(value)]
+            if change:
+                with self._database.transaction() as connection:
+                    connection.execute("PRAGMA secure_delete=ON")
+                    connection.executemany("DELETE FROM entries WHERE key = ?", keys)
+                with self._database.reading() as connection:
+                    compact(connection, self.path)
+            return len(keys)
+        except NoteUnreadable as error:
+            if error.reason != DAMAGED:
+                raise
+            if change:
+                self._database.remove()
+            return 1
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -164,7 +185,7 @@ class VectorCache(_DiskCache):
 
     def __init__(self, path: Path | None = None, limit: int = MAX_VECTORS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first vector."""
-        super().__init__(path or vectors_file(), limit)
+        super().__init__(path or paths.user_cache_dir() / "vectors.sqlite", limit)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the known vectors by key; vectors of several lengths are deleted instead.
@@ -179,7 +200,16 @@ class VectorCache(_DiskCache):
         return {}
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors of a model."""
+        """Keep vectors of a model; its others of another length go: a server has another model there now."""
+        if not vectors:
+            return
+        length = len(next(iter(vectors.values())))
+        latest = "SELECT length(value) FROM entries WHERE model = ? ORDER BY made DESC LIMIT 1"
+        if self.path.exists():
+            with self._forgiving(), self._opened.transaction() as connection:
+                if connection.execute(latest, (model,)).get not in (None, length):
+                    stale = "DELETE FROM entries WHERE model = ? AND length(value) <> ?"
+                    connection.execute(stale, (model, length))
         self._write(model, vectors)
 
     def stats(self) -> CacheStats:
@@ -197,7 +227,7 @@ class AnswerCache(_DiskCache):
         self, path: Path | None = None, limit: int = MAX_ANSWERS, *, max_age_s: float = MAX_AGE_S
     ) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first answer."""
-        super().__init__(path or answers_file(), limit, max_age_s)
+        super().__init__(path or paths.user_cache_dir() / "answers.sqlite", limit, max_age_s)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
         """Return the known answers that are not too old, marked as cached."""
@@ -261,65 +291,21 @@ def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]
 
     One file serves all workspaces of a user.
     """
+    from commonplace.types.changes import Erased
 
-    def find(connection: Any) -> list[bytes]:  # noqa: ANN401
-        rows = connection.execute("SELECT key, value FROM entries")
-        return [key for key, answer in rows if targets.matches(answer.decode())]
-
-    return _pruned(AnswerCache(), "answers", find, change=change)
+    cache = AnswerCache()
+    count = cache.forget(lambda answer: targets.matches(answer.decode()), change=change)
+    return [Erased("answers", paths.shown(cache.path), count=count)] if count else []
 
 
 def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Count the vectors with one of the keys; delete them to `change`.
+    """Delete all vectors to `change`, uncounted: they hold no text, but one can be guessed from its vector.
 
-    They hold no text, but one can be guessed from its vector. Those of the bundled model go all, uncounted:
-    they cost no more than the time to make them again.
+    Indexes keep those of texts that are still there.
     """
-    cache = VectorCache()
-
-    def find(connection: Any) -> Iterator[bytes]:  # noqa: ANN401
-        for at in range(0, len(targets.vectors), _AT_ONCE):
-            keys = [bytes.fromhex(one) for one in targets.vectors[at : at + _AT_ONCE]]
-            marks = ", ".join("?" * len(keys))
-            yield from (
-                row[0] for row in connection.execute(f"SELECT key FROM entries WHERE key IN ({marks})", keys)
-            )
-
     if change:
-        cache.drop(BUNDLED)
-    return _pruned(cache, "vectors", find, change=change)
-
-
-def _pruned(
-    cache: _DiskCache, name: Where, find: Callable[[Any], Iterable[bytes]], *, change: bool
-) -> list[Erased]:
-    from commonplace.types.changes import Erased
-
-    with suppress(NoteUnreadable):
-        cache.stats()  # drops the tables of version 0.1
-    cache.close()
-    count = prune(cache.path, "entries", find, change=change)
-    return [Erased(name, paths.shown(cache.path), count=count)] if count else []
-
-
-def vectors_file() -> Path:
-    """Return where vectors are kept, of all workspaces."""
-    return paths.user_cache_dir() / "vectors.sqlite"
-
-
-def answers_file() -> Path:
-    """Return where answers of language models are kept, of all workspaces."""
-    return paths.user_cache_dir() / "answers.sqlite"
-
-
-def vector_models() -> list[str]:
-    """Return the fingerprints of models of providers with vectors in the cache; empty for a damaged one."""
-    cache = VectorCache()
-    try:
-        models = cache.stats().models if paths.root_of(cache.path).is_file(cache.path) else {}
-        return [model for model in models if not model.startswith(BUNDLED)]
-    finally:
-        cache.close()
+        VectorCache().forget(lambda vector: True, change=True)
+    return []
 
 
 def vector_key(model: str, kind: str, text: str) -> bytes:

@@ -43,10 +43,6 @@ class Targets(Protocol):
         """Tell whether all targets are sessions."""
 
     @property
-    def vectors(self) -> Sequence[str]:
-        """Keys of the cache of vectors, in hexadecimal."""
-
-    @property
     def known(self) -> Sequence[Known]:
         """The notes that are changed."""
 

@@ -98,7 +98,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
     basis = journal.basis(choice.targets, [*waiting, *choice.composed.places])
     places = [*waiting, *choice.composed.shown]
     places += notes.links(context, replace(targets, known=choice.composed.known), change=False)
-    for name in ("copies", *stores.after_notes(), "vectors"):
+    for name in ("copies", *stores.after_notes()):
         places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
     closed = [
@@ -117,17 +117,8 @@ def _choose(context: Context, what: Sequence[Selection] | Erasure) -> Choice:
 
 
 def _complete(context: Context, choice: Choice, targets: Targets) -> Targets:
-    """Targets with the requests that go along, and the keys of the vectors of all files that change.
-
-    Vectors of texts that stay are taken out once the index is new.
-    """
-
-    def changed() -> Iterator[str]:
-        yield from choice.composed.cuts
-        yield from _transcripts(stores.find(context, "transcripts", targets))
-
-    keys = index.vector_keys(context, changed(), (*targets.texts, *targets.people))
-    return replace(targets.with_vectors(keys), requests=selection.requested(context, choice))
+    """Targets with the requests that go along."""
+    return replace(targets, requests=selection.requested(context, choice))
 
 
 def _shown(place: Erased) -> Erased:
@@ -295,10 +286,8 @@ class _Work:
         return places
 
     def vectors(self) -> list[Erased]:
-        """Remove the vectors, but for those of texts that are still there."""
-        staying = index.vector_keys(self.context, self._changed())
-        gone = tuple(key for key in self.targets.vectors if key not in staying)
-        return stores.forget(self.context, "vectors", replace(self.targets, vectors=gone))
+        """Empty the cache of vectors: the index keeps those of texts that are still there."""
+        return stores.forget(self.context, "vectors", self.targets) if self.places else []
 
     def record(self) -> list[Erased]:
         """Make an entry in the record of changes for what changed no note."""

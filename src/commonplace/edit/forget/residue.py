@@ -19,7 +19,7 @@ from typing import Any
 
 import apsw
 
-from commonplace.base import paths, records, remedies
+from commonplace.base import paths, records
 from commonplace.base.database import SIDE_FILES, connect, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
@@ -31,7 +31,6 @@ from commonplace.edit.forget.targets import Targets
 from commonplace.edit.forget.words import together
 from commonplace.markdown.document import decode
 from commonplace.notes import scan as listing
-from commonplace.providers import cache
 from commonplace.render import count as counted
 from commonplace.types.changes import Trace, Unreachable
 from commonplace.types.store import Site
@@ -296,9 +295,6 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
     if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read():
         what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider", "batches"))
-    if cache.vector_models():
-        what = f"vectors of earlier wordings in {cache.vectors_file()}, which only their text could find"
-        rows.append(Unreachable(what, remedies.say("cache.vectors")))
     copies = "backups, snapshots and copies of this folder on other disks and machines"
     return [*rows, Unreachable(copies, "delete them there, or let them grow old", "backups")]
 

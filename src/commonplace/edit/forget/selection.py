@@ -74,7 +74,7 @@ def choose(context: Context, selections: Sequence[Selection]) -> Choice:
 
 def choose_again(context: Context, previewed: Targets) -> Choice:
     """Look up what a preview was of, wherever its lines stand now; no sentence counts that did not then."""
-    return _look_up(context, replace(previewed, sentences=(), vectors=()), previewed.sentences)
+    return _look_up(context, replace(previewed, sentences=()), previewed.sentences)
 
 
 def _look_up(context: Context, targets: Targets, among: Sequence[str] | None = None) -> Choice:

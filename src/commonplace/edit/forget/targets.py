@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Any
@@ -62,10 +62,9 @@ class Targets:
     """What is to be forgotten.
 
     `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
-    the forgotten notes, lines and sessions say, looked for in all else. `vectors` are keys of the cache of
-    vectors, in hexadecimal. `requests` are the codes of what agents ask for that goes as well. `known` are
-    the notes that were changed already. `shown` is what a preview showed, None where there was none: while no
-    note is changed, nothing else may go.
+    the forgotten notes, lines and sessions say, looked for in all else. `requests` are the codes of what
+    agents ask for that goes as well. `known` are the notes that were changed already. `shown` is what a
+    preview showed, None where there was none: while no note is changed, nothing else may go.
     """
 
     people: tuple[str, ...] = ()
@@ -74,7 +73,6 @@ class Targets:
     blocks: tuple[Block, ...] = ()
     notes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
-    vectors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     known: tuple[Known, ...] = ()
     statements: int = 0
@@ -203,10 +201,6 @@ class Targets:
             or not self.lines.isdisjoint(other.lines)
         )
 
-    def with_vectors(self, keys: Iterable[str]) -> Targets:
-        """Return it with further keys of vectors."""
-        return replace(self, vectors=tuple(sorted({*self.vectors, *keys})))
-
 
 def encode(targets: Targets) -> dict[str, Any]:
     """Return targets as an object of JSON."""
@@ -218,6 +212,7 @@ def decode(value: Mapping[str, Any]) -> Targets:
     fields: dict[str, Any] = {
         name: tuple(field) if isinstance(field, list | tuple) else field for name, field in value.items()
     }
+    fields.pop("vectors", None)  # of version 0.1
     fields["blocks"] = tuple(Block(at[0], at[1], tuple(at[2]), *at[3:]) for at in fields["blocks"])
     fields["known"] = tuple(Known(*row) for row in fields["known"])
     if fields.get("shown") is not None:

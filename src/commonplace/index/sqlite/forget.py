@@ -6,60 +6,26 @@ free pages: both are rewritten.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from commonplace.base import paths
 from commonplace.base.database import compact, connect, full_text, quoted
 from commonplace.base.errors import IndexUnavailable
-from commonplace.config.collections import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
-from commonplace.index.vectors import embedded_text
-from commonplace.providers import cache
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site
 
-_TEXTS = (
-    "SELECT p.text, s.headings FROM notes n"
-    " CROSS JOIN passages p ON p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id"
-    " JOIN sections s ON s.id = p.section_id WHERE n.collection = ? AND n.path = ?"
+_PASSAGES = (
+    "SELECT count(*) FROM notes n CROSS JOIN passages p"
+    " ON p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id"
+    " WHERE n.collection = ? AND n.path = ?"
 )
-
-
-def vector_keys(site: Site, changed: Iterable[str], questions: Iterable[str] = ()) -> set[str]:
-    """Return the keys that the texts of some files, and some questions, have in the cache of vectors."""
-    models = cache.vector_models()
-    texts = embedded(site, changed) if models else ()
-    keys = {cache.vector_key(model, "passage", text).hex() for model in models for text in texts}
-    return keys | {cache.vector_key(model, "query", text).hex() for model in models for text in questions}
-
-
-def embedded(site: Site, changed: Iterable[str]) -> set[str]:
-    """Return the texts that the index has embedded, or would, for some files of the workspace's own."""
-    if not _is_there(site.index):
-        return set()
-    texts: set[str] = set()
-    with schema.translated(os.fspath(site.index)):
-        connection = connect(paths.root_of(site.index), site.index, readonly=True)
-        try:
-            if not schema.exists(connection):
-                return set()
-            noted: Any = connection.execute("SELECT value FROM meta WHERE key = 'contexts'").get
-            contexts = json.loads(noted) if noted else {}
-            for path in (one for one in changed if one.isascii() or _is_text(one)):
-                above = applying(contexts, path, WORKSPACE_COLLECTION) if contexts else ()
-                rows: Iterable[Any] = connection.execute(_TEXTS, (WORKSPACE_COLLECTION, path))
-                texts |= {embedded_text(text, json.loads(headings), path, above) for text, headings in rows}
-        finally:
-            connection.close()
-    return texts
 
 
 def _is_text(path: str) -> bool:
@@ -69,7 +35,16 @@ def _is_text(path: str) -> bool:
 
 def count(site: Site, changed: Iterable[str]) -> list[Erased]:
     """Say how many passages of the index are of files that change."""
-    passages = len(embedded(site, changed))
+    passages = 0
+    if _is_there(site.index):
+        with schema.translated(os.fspath(site.index)):
+            connection = connect(paths.root_of(site.index), site.index, readonly=True)
+            try:
+                if schema.exists(connection):
+                    for path in (one for one in changed if one.isascii() or _is_text(one)):
+                        passages += int(connection.execute(_PASSAGES, (WORKSPACE_COLLECTION, path)).get)
+            finally:
+                connection.close()
     return [Erased("index", site.shown(site.index), count=passages)] if passages else []
 
 
