@@ -7,6 +7,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable, UnknownCollection
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def user(text: str) -> Path:
 
 
 def own(root: Path, text: str) -> Path:
-    file = root / "commonplace.toml"
+    file = settings_file(root)
     file.write_text(text)
     return file
 
@@ -219,7 +220,7 @@ def test_outside_collection_goes_to_the_user(root: Path, tmp_path: Path) -> None
     added = config.add_collection(root, "vault", str(vault))
     assert added == config.Collection("vault", str(vault), outside=True)
     assert file.read_text().startswith("# mine\n[output]\ncolor = 'never'\n")
-    assert not (root / "commonplace.toml").exists()
+    assert not settings_file(root).exists()
     assert config.load(tmp_path).collections == {}
     config.add_context(root, "vault", "papers")
     assert config.load(root).contexts == {"vault": "papers"}
@@ -287,7 +288,7 @@ def test_file_that_cannot_be_written_is_an_error_of_ours(root: Path, monkeypatch
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(NoteUnreadable, match="no space left"):
         config.add_context(root, "", "text")
-    assert (root / "commonplace.toml").read_text() == before
+    assert settings_file(root).read_text() == before
     assert [path.name for path in root.iterdir() if path.name.endswith(".tmp")] == []
 
 

@@ -32,6 +32,7 @@ from commonplace.providers.fake import FakeEmbedder
 from commonplace.render.reports import status_text
 from commonplace.search import confidence, pipeline
 from commonplace.types.changes import Entry, Selection
+from tests.places import settings_file
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -732,7 +733,7 @@ def test_contexts_are_embedded_by_choice(tmp_path: Path) -> None:
     root = tmp_path / "notes"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n")
-    (root / "commonplace.toml").write_text('[contexts]\nmemory = "Furniture"\n')
+    settings_file(root).write_text('[contexts]\nmemory = "Furniture"\n')
 
     def sync(contexts: bool) -> tuple[int, int]:
         overrides = {"embedding.provider": "fake", "embedding.contexts": contexts}

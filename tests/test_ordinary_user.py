@@ -23,6 +23,7 @@ from commonplace.changes import transaction
 from commonplace.memory import Memory
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import called, command, environment
+from tests.places import settings_file
 
 DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -238,11 +239,11 @@ def test_getting_a_note_that_may_not_be_read_is_one_line(ask: Ask, workspace: Pa
 
 
 def test_settings_that_may_not_be_read_are_one_line(ask: Ask, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 3\n")
-    (workspace / "commonplace.toml").chmod(0)
+    settings_file(workspace).write_text("[search]\nlimit = 3\n")
+    settings_file(workspace).chmod(0)
     done = ask("search", "walnut")
     assert done.returncode == 1
-    assert "commonplace.toml: permission denied" in in_one_line(done)
+    assert "config.toml: permission denied" in in_one_line(done)
 
 
 def test_a_collection_that_may_not_be_read_is_empty(ask: Ask, workspace: Path, tmp_path: Path) -> None:
@@ -345,7 +346,7 @@ def test_settings_that_may_not_be_written_are_one_line(ask: Ask, workspace: Path
     ):
         assert done.returncode == 1
         assert "permission denied" in in_one_line(done)
-    assert not (workspace / "commonplace.toml").exists()
+    assert not settings_file(workspace).exists()
 
 
 # --- a disk that is full ----------------------------------------------------------------------------
@@ -416,11 +417,11 @@ def test_a_disk_that_fills_up_keeps_the_old_index_answering(small: Path) -> None
 
 def test_settings_on_a_full_disk_stay_as_they_are(small: Path) -> None:
     (small / "memory").mkdir()
-    (small / "commonplace.toml").write_text("[search]\nlimit = 3\n")
+    settings_file(small).write_text("[search]\nlimit = 3\n")
     fill(small)
     done = here(small, "context", "add", "memory", "daily")
     assert "no space left on device" in in_one_line(done)
-    assert (small / "commonplace.toml").read_text() == "[search]\nlimit = 3\n"
+    assert settings_file(small).read_text() == "[search]\nlimit = 3\n"
 
 
 # --- the record of use ----------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ class Memory:
         written.
         """
         self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
-        if os.path.isdir(self.workspace.derived) and (lab is None or lab.index_path is None):
+        if config.files.is_old(self.workspace) and (lab is None or lab.index_path is None):
             from commonplace.changes import taking_over
 
             taking_over.take(self.workspace)
@@ -689,7 +689,7 @@ class Memory:
         form, indexed = places.format_of(self._store, shown), places.is_indexed(self._store, shown)
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
-        if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
+        if shown == paths.FORMER_SETTINGS or (is_hidden(shown) and not is_note):
             raise OutsideRoots(paths.shown(shown), "no note: hidden files and settings are not read as notes")
         data = paths.read_contained(Path(absolute), [*map(Path, scan.places(sources(self)))])
         if not (is_note or indexed):

@@ -17,6 +17,7 @@ from commonplace.agent import hooks as hooking
 from commonplace.agent.hooks import EVENTS, AgentHook, Count, HookManager, Result
 from commonplace.config import load
 from commonplace.types import MessageEvent, SessionEvent, ToolExecution, Turn
+from tests.places import settings_file
 
 Emit = Callable[[HookManager, str, object], None]
 EVENT = SessionEvent("s1")
@@ -517,7 +518,7 @@ def test_hooks_of_other_packages_can_be_left_out(
 def test_settings_say_what_is_loaded(
     installed: Path, private_home: Path, tmp_path: Path, managed: Callable[..., HookManager]
 ) -> None:
-    (tmp_path / "commonplace.toml").write_text("")
+    settings_file(tmp_path).write_text("")
     environ = {"HOME": str(private_home)}
     settings = load(tmp_path, environ, {"hooks.load": False}).hooks
     manager = HookManager.configured(settings, [Listener()])

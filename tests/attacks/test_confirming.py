@@ -27,6 +27,7 @@ from commonplace.edit.forget import journal, targets
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import Change
 from tests.attacks.person import SOURCE, Person
+from tests.places import settings_file
 
 pytest.importorskip("pty")
 
@@ -448,6 +449,6 @@ def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> Non
 
 
 def test_no_setting_of_a_workspace_lets_agents_erase(root: Path) -> None:
-    (root / "commonplace.toml").write_text('[forget]\nby_agents = "allow"\n')
+    settings_file(root).write_text('[forget]\nby_agents = "allow"\n')
     with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
         Memory.open(root)

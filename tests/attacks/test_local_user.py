@@ -20,6 +20,7 @@ from commonplace.servers import daemon
 from commonplace.servers.daemon import Running
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
+from tests.places import settings_file
 
 OTHER = 54_321  # a user that owns nothing
 # Reads each file it is given and asks the server without a token and with wrong ones; says what came of it.
@@ -95,7 +96,7 @@ def test_a_workspace_from_elsewhere_brings_no_token(workspace: Path) -> None:
     (derived / "token").write_text(planted)
     noted = {**Running(1, "1", "x", "127.0.0.1", 1, "now")._asdict(), "token": str(derived / "token")}
     (derived / "server.json").write_text(json.dumps(noted))
-    settings = workspace / "commonplace.toml"
+    settings = settings_file(workspace)
     settings.write_text(f'[server]\nrequire_token = false\ntoken_file = "{derived / "token"}"\n')
     start = command("-w", workspace, "serve", "--daemon", "--port", "0")
     done = subprocess.run(start, capture_output=True, text=True, env=environment(), timeout=90)

@@ -16,6 +16,7 @@ from commonplace.base import filetypes, paths
 from commonplace.base.errors import ConfigError
 from commonplace.cli.application import cli
 from commonplace.config import loading
+from tests.places import settings_file
 
 SECRET = "qzx-launch-phrase"
 FILES = (
@@ -72,14 +73,14 @@ GLOBS = (*FILES, "*", "**", "**/*", "*.*", "**/.*", ".*/**", "**/.*/*.md", ".git
 )
 def test_nothing_secret_gets_in(root: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_AGENT", "x")
-    (root / "commonplace.toml").write_text(settings)
+    settings_file(root).write_text(settings)
     assert indexed(root) in ([], ["c:c/docs/.hidden.md"])  # hidden notes below a folder that may be read
     assert [
         line for line in block(root).splitlines() if SECRET in line and "docs/.hidden.md" not in line
     ] == []
     with Memory.open(root) as memory:
         warnings = memory.sync().warnings
-        assert any("left out" in told and "commonplace.toml" in told for told in warnings), warnings
+        assert any("left out" in told and "config.toml" in told for told in warnings), warnings
         assert set(memory.settings.warnings) <= set(memory.status().warnings)
     assert "left out" in run(root, "sync").stderr
 
@@ -87,14 +88,14 @@ def test_nothing_secret_gets_in(root: Path, settings: str, monkeypatch: pytest.M
 @pytest.mark.parametrize("link", ["linked", "docs/linked"])
 def test_a_link_to_a_hidden_folder_is_no_collection(root: Path, link: str) -> None:
     (root / link).symlink_to(root / ".git")
-    (root / "commonplace.toml").write_text(f'[collections.c]\npath = "{link}"\n')
+    settings_file(root).write_text(f'[collections.c]\npath = "{link}"\n')
     assert indexed(root) == []
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "docs/agents.md"])
 def test_a_link_to_a_hidden_file_gets_into_no_prompt(root: Path, name: str) -> None:
     (root / name).symlink_to(root / ".env")
-    (root / "commonplace.toml").write_text(f"[prompt]\nfiles = true\nfile_names = {lines(name)}\n")
+    settings_file(root).write_text(f"[prompt]\nfiles = true\nfile_names = {lines(name)}\n")
     assert SECRET not in block(root)
 
 
@@ -112,7 +113,7 @@ def test_what_the_owner_names_stays(root: Path) -> None:
 
 
 def test_notes_and_code_may_be_named_by_a_folder(root: Path) -> None:
-    (root / "commonplace.toml").write_text(
+    settings_file(root).write_text(
         '[index]\ninclude = ["MEMORY.md", "docs/*.md"]\n[prompt]\nfile_names = ["docs/a.md"]\n'
         '[collections.code]\npath = "docs"\nglob = ["*.py", "**/*.ts", "*.txt"]\n'
     )
@@ -124,14 +125,14 @@ def test_notes_and_code_may_be_named_by_a_folder(root: Path) -> None:
 
 
 def test_what_is_left_is_used_and_nothing_left_sets_nothing(root: Path) -> None:
-    (root / "commonplace.toml").write_text(
+    settings_file(root).write_text(
         '[index]\ninclude = [".env", "docs/*.md"]\n[prompt]\nfile_names = [".env"]\n'
     )
     settings = config.load(root)
     assert settings.index.include == ("docs/*.md",)
     assert settings.prompt.file_names == ("AGENTS.md", "SOUL.md", "USER.md")
     assert settings.warnings[0] == (
-        f"index.include: .env in {root / 'commonplace.toml'} is left out: settings that come with a folder may name "
+        f"index.include: .env in {settings_file(root)} is left out: settings that come with a folder may name "
         "only notes, text and code, nothing hidden; to allow it: set index.include in your own config.toml"
     )
     assert run(root, "config", "set", "prompt.file_names", ".env").exit_code == 0
@@ -153,14 +154,14 @@ def test_what_the_commands_write_can_be_read(root: Path, monkeypatch: pytest.Mon
 def test_the_doctor_names_what_is_left_out(root: Path) -> None:
     from commonplace.diagnosis import examination, settings
 
-    (root / "commonplace.toml").write_text("[index]\ninclude = ['.env']\n")
+    settings_file(root).write_text("[index]\ninclude = ['.env']\n")
     ground = examination.Case(root, paths.Workspace(root), dict(os.environ))
     (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
     assert finding.remedy == "set index.include in your own config.toml"
 
 
 def test_the_kinds_of_code_are_those_that_are_read() -> None:
-    assert set(loading.CODE) == set(filetypes.SUFFIXES)
+    assert set(config.collections.CODE) == set(filetypes.SUFFIXES)
 
 
 @given(
@@ -172,11 +173,11 @@ def test_the_kinds_of_code_are_those_that_are_read() -> None:
 def test_no_spelling_of_a_hidden_place_is_allowed(parts: list[str]) -> None:
     name = "/".join(parts)
     try:
-        (spelled,) = config.loading.keys.globs("k", [name], "")  # type: ignore[attr-defined]
+        (spelled,) = config.keys.globs("k", [name], "")  # type: ignore[attr-defined]
     except ConfigError:
         return
     if any(part.startswith(".") for part in spelled.split("/")):
-        assert not loading.may_name(spelled, loading.OF_COLLECTIONS)
+        assert not config.collections.may_name(spelled, config.collections.OF_COLLECTIONS)
 
 
 @pytest.mark.parametrize(

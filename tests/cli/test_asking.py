@@ -11,6 +11,7 @@ import pytest
 from commonplace.base import tokens
 from commonplace.render import FORMS
 from tests.cli.conftest import Program, Run
+from tests.places import settings_file
 
 NONSENSE = "zzyzx qwrtp"
 
@@ -192,7 +193,7 @@ def test_the_full_layer_shows_what_the_snippet_cuts(run: Run, workspace: Path) -
 
 
 def test_a_mixed_recall_has_rows_that_lead_further(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[recall]\nlayer = 'mixed'\n")
+    settings_file(workspace).write_text("[recall]\nlayer = 'mixed'\n")
     for n in range(12):
         (workspace / "memory" / f"2026-03-{n + 1:02}.md").write_text(
             f"# Deploy {n}\n\n- The deploy {n} moved to Thursday.\n"

@@ -12,6 +12,7 @@ import pytest
 from commonplace import config
 from commonplace.base.errors import ConfigError
 from tests.cli.conftest import Run, command, environment
+from tests.places import settings_file
 
 WRONG = "[search]\nlimit = 'x'\n"
 
@@ -92,7 +93,7 @@ def test_what_cannot_be_loaded_is_kept_beside(run: Run, editor: Path, text: byte
 def test_a_workspace_file_stays_harmless(run: Run, editor: Path, workspace: Path) -> None:
     (editor / "text").write_text("[embedding]\nbase_url = 'http://evil'\n")
     assert run("config", "edit", "--in-workspace").exit_code == 1
-    assert not (workspace / "commonplace.toml").exists()
+    assert not settings_file(workspace).exists()
     assert "base_url" not in (editor / "seen").read_text()
 
 
@@ -101,19 +102,19 @@ def test_a_refused_text_follows_no_link_of_a_workspace(
 ) -> None:
     mine = tmp_path / "mine"
     mine.write_text("precious")
-    for name in ("commonplace.rejected.toml", "commonplace.rejected.lock"):
-        (workspace / name).symlink_to(mine)
+    for name in ("config.rejected.toml", "config.rejected.lock"):
+        settings_file(workspace).with_name(name).symlink_to(mine)
     before = sorted(workspace.iterdir())
     (editor / "text").write_text(WRONG)
     assert run("config", "edit", "--in-workspace").exit_code == 1
-    assert kept("commonplace.rejected.toml").read_text() == WRONG
+    assert kept().read_text() == WRONG
     assert mine.read_text() == "precious"
     assert sorted(workspace.iterdir()) == before
 
 
 @pytest.mark.skipif(os.name != "posix", reason="fifos")
 def test_a_fifo_in_its_place_is_not_waited_for(run: Run, editor: Path, workspace: Path) -> None:
-    os.mkfifo(workspace / "commonplace.toml")
+    os.mkfifo(settings_file(workspace))
     done = run("config", "edit", "--in-workspace")
     assert (done.exit_code, "a fifo, not a regular file" in done.stderr) == (1, True)
     assert not (editor / "seen").exists()

@@ -19,6 +19,7 @@ from commonplace.cli.application import COMMANDS, cli
 from commonplace.cli.options import Group
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import Program, Run
+from tests.places import settings_file
 
 
 def commands(
@@ -329,7 +330,7 @@ def test_options_of_the_other_kind_of_note_are_refused(run: Run, options: list[s
 
 
 def test_times_are_left_out_where_the_settings_say_so(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[remember]\ntimes = false\n")
+    settings_file(workspace).write_text("[remember]\ntimes = false\n")
     path = run("remember", "the brass key").stdout.partition(":")[0]
     assert (workspace / path).read_text().endswith("\n- the brass key\n")
 
@@ -425,12 +426,12 @@ def test_config_names_every_key_and_what_set_it(
     from commonplace.config import KEYS
 
     monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "7")
-    (workspace / "commonplace.toml").write_text('[index]\ninclude = ["*.md"]\n')
+    settings_file(workspace).write_text('[index]\ninclude = ["*.md"]\n')
     data = json.loads(run("config", "list", "--format", "json").stdout)
     assert list(data) == [key.name for key in KEYS]
     assert {name: (one["value"], one["from"]) for name, one in data.items() if one["from"] != "default"} == {
         "search.limit": (7, "COMMONPLACE_SEARCH_LIMIT"),
-        "index.include": (["*.md"], str(workspace / "commonplace.toml")),
+        "index.include": (["*.md"], str(settings_file(workspace))),
         "embedding.provider": ("none", "COMMONPLACE_EMBEDDING_PROVIDER"),
         "output.frame": ("never", "COMMONPLACE_OUTPUT_FRAME"),
     }
@@ -440,13 +441,13 @@ def test_config_names_every_key_and_what_set_it(
 
 
 def test_config_path_names_both_files_though_they_are_broken(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[broken\n")
+    settings_file(workspace).write_text("[broken\n")
     data = json.loads(run("config", "path", "--format", "json").stdout)
     assert set(data) == {"user", "workspace"}
     lines = run("config", "path").stdout.splitlines()
     assert [line.split() for line in lines] == [
         ["user", data["user"], "missing"],
-        ["workspace", str(workspace / "commonplace.toml")],
+        ["workspace", str(settings_file(workspace))],
     ]
     assert run("config", "list").exit_code == 1
     assert run("config", "elsewhere").exit_code == 2

@@ -15,6 +15,7 @@ from commonplace import ConfigError, Memory
 from commonplace.cli.application import cli
 from commonplace.upkeep.export import export
 from tests.cli.conftest import Program, Run
+from tests.places import settings_file
 
 TOKEN = "ghp_" + "a1B2" * 9
 PEOPLE = f"---\ntitle: People\n---\n\n- Lin <private>is ill</private>, key {TOKEN}\n"
@@ -26,7 +27,7 @@ def notes(workspace: Path, tmp_path: Path) -> Path:
     (workspace / "memory" / "people.md").write_text(PEOPLE)
     (workspace / "archive" / "2025").mkdir(parents=True)
     (workspace / "archive" / "2025" / "2025-01-01.md").write_text("# 2025-01-01\n")
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 5\n")
+    settings_file(workspace).write_text("[search]\nlimit = 5\n")
     (workspace / ".commonplace").mkdir(exist_ok=True)
     (workspace / ".commonplace" / "x.md").write_text("derived")
     (tmp_path / "secret.md").write_text("of somebody else")
@@ -119,7 +120,7 @@ def test_a_zip_holds_the_files_and_the_same_notes_give_the_same_bytes(
     assert program("export", "--format", "zip").stdout == target.read_bytes()
     with zipfile.ZipFile(io.BytesIO(target.read_bytes())) as archive:
         assert sorted(archive.namelist()) == sorted(
-            [*ORDER, "archive/2025/2025-01-01.md", "commonplace.toml"]
+            [*ORDER, "archive/2025/2025-01-01.md", ".commonplace/config.toml"]
         )
         assert archive.read("memory/people.md").decode() == PEOPLE
     assert program("export", "--format", "zip", "--private").returncode == 2

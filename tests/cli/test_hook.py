@@ -20,6 +20,7 @@ from commonplace.base.paths import Workspace
 from commonplace.cli import hook
 from commonplace.servers import local
 from tests.cli.conftest import command, environment
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def test_words_of_an_event_are_not_kept_with_what_went_wrong(workspace: Path) ->
 
 def test_what_a_server_refuses_is_kept(workspace: Path, sockets: None) -> None:
     start(workspace)
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    settings_file(workspace).write_text("[search]\nlimit = 0\n")
     assert run(workspace, ASKED, "--debug") == ""
     assert hook.trouble_file().read_text().startswith("search.limit: 0")
 
@@ -228,7 +229,7 @@ def test_its_help_is_shown(workspace: Path) -> None:
 
 
 def test_broken_settings_are_no_trouble(workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("this is no table\n")
+    settings_file(workspace).write_text("this is no table\n")
     for data in (ASKED, RAN, event("Stop")):
         assert run(workspace, data) == ""
 

@@ -13,6 +13,7 @@ import pytest
 
 from commonplace.cli.application import cli
 from tests.cli.conftest import Run, command, environment
+from tests.places import settings_file
 
 
 def test_init_makes_what_is_missing_and_touches_nothing_else(tmp_path: Path) -> None:
@@ -113,18 +114,18 @@ def test_contexts_stand_beside_hits(run: Run) -> None:
 
 
 def test_config_shows_values_and_where_they_come_from(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 4\n")
+    settings_file(workspace).write_text("[search]\nlimit = 4\n")
     data = json.loads(run("config", "list", "--format", "json").stdout)
     assert data["search.limit"]["value"] == 4
-    assert data["search.limit"]["from"] == str(workspace / "commonplace.toml")
+    assert data["search.limit"]["from"] == str(settings_file(workspace))
     assert data["embedding.provider"]["from"] == "COMMONPLACE_EMBEDDING_PROVIDER"
     assert data["recall.budget"]["from"] == "default"
     assert "search.limit" in run("config").stdout
-    assert str(workspace / "commonplace.toml") in run("config", "path").stdout
+    assert str(settings_file(workspace)) in run("config", "path").stdout
 
 
 def test_a_setting_that_is_not_allowed_is_one_line(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    settings_file(workspace).write_text("[search]\nlimit = 0\n")
     result = run("search", "deploy")
     assert result.exit_code == 1
     assert "search.limit" in result.stderr

@@ -13,6 +13,7 @@ from commonplace.base import editors
 from commonplace.cli import session
 from tests.cli.conftest import Program, Run
 from tests.cli.test_terminal import ended_on_a_terminal, on_a_terminal
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_a_hit_is_edited_by_its_number(workspace: Path, editor: Path) -> None:
 )
 def test_no_other_file_is_opened(run: Run, workspace: Path, editor: Path, reference: str) -> None:
     (workspace.parent / "outside.md").write_text("secret\n")
-    (workspace / "commonplace.toml").write_text("")
+    settings_file(workspace).write_text("")
     (workspace / "link.md").symlink_to(workspace.parent / "outside.md")
     for command in ("edit", "open"):
         result = run(command, reference)

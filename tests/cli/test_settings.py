@@ -19,6 +19,7 @@ from commonplace import config
 from commonplace.base.errors import ConfigError
 from commonplace.config import credentials
 from tests.cli.conftest import Program, Run, command, environment
+from tests.places import settings_file
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -66,7 +67,7 @@ def test_every_value_is_listed_with_what_set_it(
     }
     assert list(rows) == [key.name for key in config.KEYS]
     assert rows["recall.budget"] == ["700", str(config.user_file())]
-    assert rows["search.limit"] == ["4", str(workspace / "commonplace.toml")]
+    assert rows["search.limit"] == ["4", str(settings_file(workspace))]
     assert rows["embedding.provider"] == ["none", "COMMONPLACE_EMBEDDING_PROVIDER"]
     assert rows["limits.wait_s"] == ["5", "default"]
     data = json.loads(run("config", "list", "--format", "json").stdout)
@@ -106,7 +107,7 @@ def test_a_stronger_place_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     done = run("config", "set", "embedding.provider", "builtin")
     assert "is set by COMMONPLACE_EMBEDDING_PROVIDER all the same" in done.stderr
     run("config", "set", "--in-workspace", "search.limit", "4")
-    assert "commonplace.toml all the same" in run("config", "set", "search.limit", "5").stderr
+    assert ".commonplace/config.toml all the same" in run("config", "set", "search.limit", "5").stderr
     assert run("config", "get", "search.limit").stdout == "4\n"
 
 
@@ -130,7 +131,7 @@ def test_mistakes(run: Run, workspace: Path, arguments: tuple[str, ...], code: i
     done = run("config", *arguments)
     assert (done.exit_code, told in done.output) == (code, True)
     assert not config.user_file().exists()
-    assert not (workspace / "commonplace.toml").exists()
+    assert not settings_file(workspace).exists()
 
 
 def test_no_workspace_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +191,7 @@ def test_what_still_sets_a_key_is_told(run: Run, workspace: Path, monkeypatch: p
 
 
 def test_a_key_is_set_though_another_place_is_broken(run: Run, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    settings_file(workspace).write_text("[search]\nlimit = 0\n")
     done = run("config", "set", "recall.budget", "700")
     assert (done.exit_code, "cannot be loaded as they are: search.limit" in done.stderr) == (0, True)
     assert "budget = 700" in config.user_file().read_text()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Main, Program, Run, called, command, environment
+from tests.places import settings_file
 
 pty = pytest.importorskip("pty")
 
@@ -203,7 +204,7 @@ def test_nothing_is_drawn_into_a_pipe(process: Program) -> None:
 @pytest.fixture
 def hostile(workspace: Path) -> Path:
     """A workspace whose notes and settings hold what a terminal would obey."""
-    (workspace / "commonplace.toml").write_text(
+    settings_file(workspace).write_text(
         f'[index]\nignore = ["{HOSTILE}.md"]\n[contexts]\n"memory/{HOSTILE}" = "a"\nmemory = "daily {HOSTILE}"\n'
     )
     obeyed = HOSTILE.encode().decode("unicode_escape")

@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.config import files
 from tests.cli.conftest import called
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_what_was_made_is_known_named_and_forgotten(
 
 
 def test_one_that_cannot_be_listed_is_a_warning(folders: list[Path]) -> None:
-    (folders[1] / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    settings_file(folders[1]).write_text("[search]\nlimit = 0\n")
     done = called("-w", folders[0], "-w", folders[1], "ls", "--format", "json")
     assert done.returncode == 0
     assert [note["path"] for note in json.loads(done.stdout)] == ["MEMORY.md"]
@@ -152,7 +153,7 @@ def test_an_agent_is_shown_its_own(folders: list[Path], tmp_path: Path) -> None:
         assert "reads" in told or "changes no settings" in told
     for line in (f"-w {folders[0]} search harbour", f"-w team -w {folders[0]} search harbour"):
         assert "may not read" in error("--agent", "guest", *line.split())
-    assert not (folders[1] / "commonplace.toml").exists()
+    assert not settings_file(folders[1]).exists()
 
 
 def test_an_agent_that_no_table_names_gives_itself_none(folders: list[Path]) -> None:
@@ -210,7 +211,7 @@ def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Pat
     ):
         assert "changes no settings" in error("--agent", "mira", *arguments), arguments
     assert file.read_bytes() == before
-    assert not (folders[0] / "commonplace.toml").exists()
+    assert not settings_file(folders[0]).exists()
     assert not (folders[0] / "memory" / "inn").exists()
     assert called("workspaces", "add", folders[1], "--name", "team").returncode == 0  # its owner may
 

@@ -13,6 +13,7 @@ from commonplace import config
 from commonplace.base.errors import AccessDenied, ConfigError
 from commonplace.config import access, files
 from commonplace.config.access import HERE, NOWHERE, Access
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_a_name_of_two_workspaces_is_a_mistake(team: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("key", ['reads = ["/"]', 'writes = "here"'])
 def test_what_comes_with_a_folder_opens_nothing(team: Path, key: str) -> None:
-    (team / "commonplace.toml").write_text(f"[agents.x]\n{key}\n")
+    settings_file(team).write_text(f"[agents.x]\n{key}\n")
     with pytest.raises(ConfigError, match=r"may stand in your own config\.toml only"):
         config.load(team, agent="x")
 

@@ -13,6 +13,7 @@ from commonplace import config
 from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.config import editing
 from commonplace.config.files import user_file
+from tests.places import settings_file
 
 PULL = ("git", "pull", "-q")
 
@@ -28,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def of_workspace(root: Path) -> dict[str, object]:
-    return tomllib.loads((root / "commonplace.toml").read_text("utf-8"))
+    return tomllib.loads(settings_file(root).read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", ["inner", "outer"])
@@ -38,7 +39,7 @@ def test_a_collection_is_left_out_and_taken_in_again(root: Path, name: str) -> N
     assert not config.load(root).collections[name].by_default
     assert config.set_collection(root, name, by_default=True).by_default
     assert config.load(root).collections == before
-    assert "include_by_default" not in user_file().read_text() + (root / "commonplace.toml").read_text()
+    assert "include_by_default" not in user_file().read_text() + settings_file(root).read_text()
     with pytest.raises(UnknownCollection):
         config.set_collection(root, "none", by_default=False)
 
@@ -74,7 +75,7 @@ def test_a_weight_is_said_when_a_folder_is_added(root: Path, tmp_path: Path) -> 
 
 
 def test_by_default_is_true_or_false(root: Path) -> None:
-    file = root / "commonplace.toml"
+    file = settings_file(root)
     file.write_text('[collections.inner]\npath = "inner"\ninclude_by_default = "no"\n')
     with pytest.raises(ConfigError, match=r"collections.inner.include_by_default.*true or false"):
         config.load(root)
@@ -106,7 +107,7 @@ def test_a_command_is_cleared(root: Path) -> None:
     ids=["updates", "in the collection", "workspaces"],
 )  # fmt: skip
 def test_a_workspaces_file_sets_no_command(root: Path, text: str) -> None:
-    (root / "commonplace.toml").write_text(text)
+    settings_file(root).write_text(text)
     with pytest.raises(ConfigError):
         config.load(root)
 
@@ -114,11 +115,11 @@ def test_a_workspaces_file_sets_no_command(root: Path, text: str) -> None:
 def test_a_name_that_is_led_elsewhere_has_no_command(root: Path) -> None:
     config.set_update(root, "inner", PULL)
     (root / "other").mkdir()
-    (root / "commonplace.toml").write_text('[collections.inner]\npath = "other"\n')
+    settings_file(root).write_text('[collections.inner]\npath = "other"\n')
     assert config.load(root).collections["inner"].update == ()
     (root / "inner").rename(root / "moved")
     (root / "inner").symlink_to(root / "other")
-    (root / "commonplace.toml").write_text('[collections.inner]\npath = "inner"\n')
+    settings_file(root).write_text('[collections.inner]\npath = "inner"\n')
     assert config.load(root).collections["inner"].update == ()
 
 

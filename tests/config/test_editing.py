@@ -13,6 +13,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base.errors import ConfigError
+from tests.places import settings_file
 
 # One collection and one context in every way that TOML has for them.
 FORMS = {
@@ -37,7 +38,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(root: Path, form: str) -> Path:
-    file = root / "commonplace.toml"
+    file = settings_file(root)
     file.write_text(FORMS[form], encoding="utf-8", newline="")
     return file
 
@@ -101,7 +102,7 @@ DOTTED = 'collections.docs.path = "docs"\ncontexts.docs = "papers"\n'
 
 
 def test_dotted_keys_are_changed_where_that_can_be_done(root: Path) -> None:
-    (root / "commonplace.toml").write_text(DOTTED)
+    settings_file(root).write_text(DOTTED)
     config.add_context(root, "memory", "daily")
     config.remove_context(root, "docs")
     assert known(root) == ({"docs": "docs"}, {"memory": "daily"})
@@ -110,7 +111,7 @@ def test_dotted_keys_are_changed_where_that_can_be_done(root: Path) -> None:
 
 
 def test_a_change_that_would_damage_the_file_is_refused(root: Path) -> None:
-    file = root / "commonplace.toml"
+    file = settings_file(root)
     file.write_text(DOTTED)
     for change in (
         lambda: config.add_collection(root, "new", "new"),
@@ -126,20 +127,20 @@ def test_comments_order_and_spacing_stay(root: Path) -> None:
         "# about this folder\n\n[search]   # how many\nlimit = 3  # few\n\n"
         "[collections.docs]  # papers\npath = 'docs' # here\n\n# the end\n"
     )
-    (root / "commonplace.toml").write_text(text)
+    settings_file(root).write_text(text)
     config.add_context(root, "docs", "papers")
-    changed = (root / "commonplace.toml").read_text()
+    changed = settings_file(root).read_text()
     assert changed.startswith(text.rstrip().removesuffix("# the end").rstrip())
     assert "# the end" in changed
     config.remove_context(root, "docs")
-    assert (root / "commonplace.toml").read_text().strip() == text.strip()
+    assert settings_file(root).read_text().strip() == text.strip()
 
 
 def test_a_description_comes_back_as_it_went_in_or_changes_nothing(root: Path) -> None:
     for text in ("", " \n", "x" * 2001):
         with pytest.raises(ConfigError, match="at most 2000 characters"):
             config.add_context(root, "memory", text)
-        assert not (root / "commonplace.toml").exists()
+        assert not settings_file(root).exists()
     for text in ("喜欢的茶", 'a "quoted" word', "back\\slash", "tab\there", "two\nlines", "'''", '"""', "#"):
         config.add_context(root, "memory", f"  {text} ")
         assert config.load(root).contexts == {"memory": text}
@@ -151,7 +152,7 @@ def test_a_folder_inside_is_noted_by_its_path_from_the_workspace(
     (root / "docs" / "深").mkdir()
     monkeypatch.chdir(root / "docs")
     config.add_collection(root, "deep", "深")
-    assert tomllib.loads((root / "commonplace.toml").read_text("utf-8")) == {
+    assert tomllib.loads(settings_file(root).read_text("utf-8")) == {
         "collections": {"deep": {"path": "docs/深"}}
     }
 
@@ -166,7 +167,7 @@ def test_a_link_that_leaves_is_noted_with_the_user(root: Path, tmp_path: Path) -
     (root / "link").symlink_to(tmp_path / "vault")
     assert config.add_collection(root, "vault", "link").outside
     assert config.load(root).collections["vault"].path == str(tmp_path / "vault")
-    assert not (root / "commonplace.toml").exists()
+    assert not settings_file(root).exists()
 
 
 def test_two_workspaces_of_one_user_do_not_see_each_other(root: Path, tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_a_workspace_is_found_under_another_spelling_of_its_folder(root: Path, t
 
 
 def test_a_broken_file_is_told_and_left_alone(root: Path) -> None:
-    file = root / "commonplace.toml"
+    file = settings_file(root)
     file.write_text("[search\n")
     for change in (
         lambda: config.add_collection(root, "docs", "docs"),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from commonplace import config
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import KEYS, Key
+from tests.places import settings_file
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_several_keys_are_set_at_once_and_the_rest_stays(root: Path) -> None:
 
 
 def test_a_workspace_file_takes_harmless_keys_alone(root: Path) -> None:
-    assert config.set_values({"search.limit": 4}, workspace=root) == root / "commonplace.toml"
+    assert config.set_values({"search.limit": 4}, workspace=root) == settings_file(root)
     assert config.load(root).search.limit == 4
     for key, value in (
         ("embedding.base_url", "http://x"),
@@ -155,7 +156,7 @@ def test_removing_what_is_not_there_makes_no_file(root: Path) -> None:
     assert config.set_values({"search.limit": None}) == config.user_file()
     config.set_values({"search.limit": None}, workspace=root)
     assert not config.user_file().exists()
-    assert not (root / "commonplace.toml").exists()
+    assert not settings_file(root).exists()
 
 
 def test_a_mistake_about_another_workspace_is_told_before_anything_is_written() -> None:
@@ -229,9 +230,7 @@ class TestValuesOfAnAgent:
             config.set_values({"llm.key": "x"}, workspace=root, agent="scout")
         config.set_values({"search.limit": 7}, workspace=root, agent="scout")
         assert (
-            config.trace(root, agent="scout")
-            .origins["search.limit"]
-            .endswith("commonplace.toml [agents.scout]")
+            config.trace(root, agent="scout").origins["search.limit"].endswith("config.toml [agents.scout]")
         )
 
     @pytest.mark.parametrize("name", ["a b", "../x", "x" * 65])
@@ -250,7 +249,7 @@ class TestAgents:
             "[agents.scout.search]\nlimit = 20\n[agents.scout.embedding]\nprovider = 'none'\n"
             "[agents.scout.recall]\nbudget = 300\n"
         )
-        (root / "commonplace.toml").write_text("[search]\nlimit = 3\n[agents.scout.recall]\nbudget = 400\n")
+        settings_file(root).write_text("[search]\nlimit = 3\n[agents.scout.recall]\nbudget = 400\n")
 
     def test_an_agents_tables_win_over_the_rest_of_the_files(self, root: Path) -> None:
         assert config.load(root).search.limit == 3
@@ -258,7 +257,7 @@ class TestAgents:
         assert (loaded.settings.search.limit, loaded.settings.recall.budget) == (20, 400)
         assert loaded.settings.embedding.provider == "none"
         assert loaded.origins["search.limit"] == f"{config.user_file()} [agents.scout]"
-        assert loaded.origins["recall.budget"] == f"{root / 'commonplace.toml'} [agents.scout]"
+        assert loaded.origins["recall.budget"] == f"{settings_file(root)} [agents.scout]"
         assert config.load(root, agent="nobody").search.limit == 3
 
     def test_the_environment_names_one_and_wins_over_it(self, root: Path) -> None:
@@ -277,7 +276,7 @@ class TestAgents:
             group, name = key.name.split(".")
             lists = {"names": ["fake"], "command": ["/bin/cat"]}
             value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
-            (root / "commonplace.toml").write_text(f"[agents.x.{group}]\n{name} = {value}\n")
+            settings_file(root).write_text(f"[agents.x.{group}]\n{name} = {value}\n")
             with pytest.raises(ConfigError, match=f"^{key.name}: .* comes with the folder and may not set"):
                 config.load(root)
 
@@ -290,7 +289,7 @@ class TestAgents:
             ("agents = 3", "must be a table"),
             ("[agents.x.collections.y]\npath = '/'", "unknown table"),
         ):
-            (root / "commonplace.toml").write_text(table)
+            settings_file(root).write_text(table)
             with pytest.raises(ConfigError, match=told):
                 config.load(root, agent="somebody")
 

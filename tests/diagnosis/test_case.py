@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.config import user_file
 from commonplace.diagnosis.examination import present
+from tests.places import settings_file
 
 
 def test_a_workspace_that_is_there(workspace: Path) -> None:
@@ -44,7 +45,7 @@ def write(path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", ["[recall]\nbudget = 'x'\n", "[recall\n", "\x00", "[nothing]\n"])
 def test_a_broken_file_of_the_workspace_leaves_the_others(workspace: Path, text: str) -> None:
     write(user_file(), "[search]\nlimit = 5\n")
-    write(workspace / "commonplace.toml", text)
+    write(settings_file(workspace), text)
     settings = present(str(workspace)).settings
     assert (settings.search.limit, settings.embedding.provider) == (5, "fake")
 
@@ -57,7 +58,7 @@ def test_a_broken_variable_leaves_the_files(workspace: Path, monkeypatch: pytest
 
 def test_all_of_it_broken_leaves_the_defaults(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(user_file(), "[search]\nlimit = 'x'\n")
-    write(workspace / "commonplace.toml", "[search\n")
+    write(settings_file(workspace), "[search\n")
     monkeypatch.setenv("COMMONPLACE_RECALL_BUDGET", "x")
     settings = present(str(workspace)).settings
     assert (settings.search.limit, settings.recall.budget) == (10, 1000)

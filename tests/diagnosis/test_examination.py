@@ -16,6 +16,7 @@ from commonplace.diagnosis import examination
 from commonplace.diagnosis.examination import Case, present
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present
+from tests.places import settings_file
 
 
 def whole(case: Case) -> list[Finding]:
@@ -70,7 +71,7 @@ def test_nothing_is_changed(case: Present, indexed: Path, private_home: Path) ->
 def test_nothing_is_changed_where_much_is_broken(case: Present, indexed: Path, private_home: Path) -> None:
     Workspace(indexed).index.write_bytes(os.urandom(9000))
     Workspace(indexed).ledger.write_bytes(b"x")
-    (indexed / "commonplace.toml").write_text("[search\n")
+    settings_file(indexed).write_text("[search\n")
     places = (indexed, private_home)
     before = [tree(place) for place in places]
     states = {finding.check: finding.state for finding in whole(case())}

@@ -10,6 +10,7 @@ from commonplace.config import KEYS, user_file
 from commonplace.diagnosis import settings
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check, states
+from tests.places import settings_file
 
 
 def write(path: Path, text: str) -> Path:
@@ -47,7 +48,7 @@ def test_a_file_of_the_user_that_does_not_load(case: Present, text: str, told: s
 
 def test_both_files_are_told_apart(case: Present, workspace: Path) -> None:
     write(user_file(), "[search]\nlimit = 0\n")
-    write(workspace / "commonplace.toml", "[search]\nlimit = 5\n[embedding]\nprovider = 'none'\n")
+    write(settings_file(workspace), "[search]\nlimit = 5\n[embedding]\nprovider = 'none'\n")
     found = by_check(settings.files(case()))
     assert found["settings.user"].told.endswith("(line 2)")
     assert "may not set it" in found["settings.workspace"].told
@@ -108,7 +109,7 @@ def test_one_wrong_variable_hides_no_other(case: Present, monkeypatch: pytest.Mo
 
 def test_where_values_come_from(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = write(user_file(), "[search]\nlimit = 5\n\n[recall]\nbudget = 500\n")
-    own = write(workspace / "commonplace.toml", "[search]\nlimit = 6\n")
+    own = write(settings_file(workspace), "[search]\nlimit = 6\n")
     monkeypatch.setenv("COMMONPLACE_RECALL_BUDGET", "600")
     limit, budget, provider = settings.origins(case())
     assert limit.told == f"search.limit = 6 (from {own}:2) overrides {user}:2"
@@ -120,7 +121,7 @@ def test_where_values_come_from(case: Present, workspace: Path, monkeypatch: pyt
 
 def test_values_of_an_agent(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = write(user_file(), "[agents.scribe.search]\nlimit = 5\n\n[search]\nlimit = 4\n")
-    own = write(workspace / "commonplace.toml", "[search]\nlimit = 6\n")
+    own = write(settings_file(workspace), "[search]\nlimit = 6\n")
     limit, _ = settings.origins(case())
     assert limit.told == f"search.limit = 6 (from {own}:2) overrides {user}:5"
     monkeypatch.setenv("COMMONPLACE_AGENT", "scribe")

@@ -11,6 +11,7 @@ from commonplace.base.messages import Message
 from commonplace.diagnosis import workspace as checks
 from commonplace.diagnosis.examination import present
 from tests.diagnosis.conftest import Present, by_check, states
+from tests.places import settings_file
 
 AS_ROOT = os.name != "posix" or os.geteuid() == 0
 
@@ -99,7 +100,7 @@ def test_a_closed_folder(case: Present, workspace: Path, monkeypatch: pytest.Mon
 
 
 def test_a_collection_whose_folder_is_gone(case: Present, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text('[collections.docs]\npath = "docs"\n')
+    settings_file(workspace).write_text('[collections.docs]\npath = "docs"\n')
     found = by_check(checks.tree(case()))["workspace.collections"]
     assert found.state == "warning"
     assert f"docs ({workspace / 'docs'})" in found.told

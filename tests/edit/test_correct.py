@@ -13,6 +13,7 @@ from commonplace.edit.correct import Correction, confirm, correct
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.types import Cited, Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes
+from tests.places import settings_file
 
 OLD, NEW = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
 
@@ -254,7 +255,7 @@ def test_collections_are_named_and_left(root: Path) -> None:
     other = root / "elsewhere"
     other.mkdir()
     (other / "team.md").write_text(f"- {OLD}\n")
-    (root / "commonplace.toml").write_text('[collections.team]\npath = "elsewhere"\n')
+    settings_file(root).write_text('[collections.team]\npath = "elsewhere"\n')
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         done = memory.correct(OLD, NEW, now=NOW)
         assert "team/team.md#L1" in [one.citation for one in done.similar]

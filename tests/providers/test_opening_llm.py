@@ -15,6 +15,7 @@ from commonplace.providers.catalog import LLMS, Provider, Spec
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Message
 from commonplace.providers.opening import open_llm
+from tests.places import settings_file
 
 ROW = Provider("mine", "tests.providers.test_opening_llm:make", "a provider that another package brings")
 
@@ -114,6 +115,6 @@ def test_a_workspace_cannot_set_up_a_model(tmp_path: Path, key: config.Key) -> N
     value = values.get(
         name, '"openai"' if key.kind == "text" else "1000" if key.kind != "boolean" else "true"
     )
-    (tmp_path / "commonplace.toml").write_text(f"[llm]\n{name} = {value}\n")
+    settings_file(tmp_path).write_text(f"[llm]\n{name} = {value}\n")
     with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
         config.load(tmp_path)

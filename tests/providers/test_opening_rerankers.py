@@ -15,6 +15,7 @@ from commonplace.providers import opening
 from commonplace.providers.costs import Ledger
 from commonplace.providers.fake import FakeReranker
 from commonplace.providers.reranking import GuardedReranker
+from tests.places import settings_file
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 
@@ -191,6 +192,6 @@ def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
         'key = "x"',
         "timeout_s = 9",
     ):
-        (tmp_path / "commonplace.toml").write_text(f"[reranking]\n{line}\n")
+        settings_file(tmp_path).write_text(f"[reranking]\n{line}\n")
         with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
             config.load(tmp_path)

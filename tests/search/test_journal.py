@@ -16,6 +16,7 @@ from commonplace.base.paths import Workspace
 from commonplace.search import journal
 from commonplace.search.journal import Journal
 from tests.cli.conftest import environment
+from tests.places import settings_file
 from tests.search.conftest import Rows
 
 ASKER = """
@@ -95,7 +96,7 @@ def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: p
 
 
 def test_a_workspace_cannot_turn_the_record_on(root: Path) -> None:
-    (root / "commonplace.toml").write_text("[usage]\nrecord = true\n")
+    settings_file(root).write_text("[usage]\nrecord = true\n")
     with pytest.raises(Exception, match="set it in your own"):
         Memory.open(root)
 

@@ -24,6 +24,7 @@ from commonplace.base.errors import (
 from commonplace.base.paths import Workspace
 from commonplace.memory import listing
 from commonplace.search import union
+from tests.places import settings_file
 
 PLAIN = {"embedding.provider": "none"}
 
@@ -159,7 +160,7 @@ def test_one_that_is_gone_is_a_warning(memory: Memory, roots: list[Path]) -> Non
 
 
 def test_what_cannot_be_listed_is_told(memory: Memory, roots: list[Path]) -> None:
-    (roots[1] / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    settings_file(roots[1]).write_text("[search]\nlimit = 0\n")
     notes, warnings = listing(memory, "memory")
     assert {note.collection for note in notes} == {"memory"}
     assert {note.collection for note in memory.notes()} == {"memory", "three:memory"}

@@ -25,6 +25,7 @@ from commonplace.servers import local, local_server
 from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
 from tests.cli.conftest import SOURCE, command, environment
+from tests.places import settings_file
 from tests.servers.conftest import Client
 
 GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -287,7 +288,7 @@ def test_whoever_starts_a_server_is_nobody_to_it(
 
 
 def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[agents.short.search]\nlimit = 1\n")
+    settings_file(workspace).write_text("[agents.short.search]\nlimit = 1\n")
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
     few = local.call(workspace, "search", "short", request, 30)["printed"][1]
     more = local.call(workspace, "search", "", request, 30)["printed"][1]
@@ -323,7 +324,7 @@ def test_agents_without_end_are_refused(workspace: Path) -> None:
 def test_changed_settings_hold_at_once(served: LocalServer, workspace: Path) -> None:
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) > 1
-    (workspace / "commonplace.toml").write_text("[search]\nlimit = 1\n")
+    settings_file(workspace).write_text("[search]\nlimit = 1\n")
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) == 1
 
 

@@ -52,7 +52,7 @@ NOTES: Mapping[str, str] = {
         "# Runbook\n\n## Slots\n\n- max_in_flight is 96 per node, with three nodes.\n"
         "- [ ] Move the alert bot to its own account.\n"
     ),
-    "commonplace.toml": '[collections.kestrel]\npath = "projects/kestrel"\n\n[sessions]\nindex = true\n',
+    ".commonplace/config.toml": '[collections.kestrel]\npath = "projects/kestrel"\n\n[sessions]\nindex = true\n',
     "sessions/berlin.jsonl": (
         '{"role": "user", "text": "When does the flight to Berlin leave?", "at": "2026-04-09T14:05:00"}\n'
         '{"role": "assistant", "text": "At 00:55 on Sunday, from Pudong.", "at": "2026-04-09T14:05:02"}\n'

@@ -12,6 +12,7 @@ from commonplace.types import Provenance
 from commonplace.types.changes import Selection
 from commonplace.upkeep.activity import Activities, Activity, follow
 from tests.cli.conftest import workspace as workspace
+from tests.places import settings_file
 
 NOTE = "memory/2026-02-13.md"
 
@@ -77,7 +78,7 @@ def test_what_was_done_lately_is_told_with_its_words_and_nothing_twice(
 
 
 def test_sessions_of_the_workspace_hide_none_of_its_notes_and_are_none(workspace: Path) -> None:
-    (workspace / "commonplace.toml").write_text("[sessions]\nindex = true\n")
+    settings_file(workspace).write_text("[sessions]\nindex = true\n")
     (workspace / "sessions").mkdir()
     said = '{"role": "user", "text": "When do we deploy?", "at": "2026-02-13T14:05:00"}\n'
     session = workspace / "sessions" / "s1.jsonl"

@@ -16,6 +16,7 @@ from commonplace.types.events import Turn
 from commonplace.upkeep import following
 from tests.copies import files_of
 from tests.notes.test_planting import SECRETS
+from tests.places import settings_file
 from tests.transcripts import conversations
 
 EVENT = "Dana takes the orange cat with her and moves to Lisbon in April"
@@ -145,7 +146,7 @@ def test_unfollowing_forgets_and_touches_nothing(root: Path, logs: Path) -> None
 
 def test_an_unknown_format_in_the_settings_is_refused(root: Path) -> None:
     (root / "logs").mkdir()
-    (root / "commonplace.toml").write_text('[collections.logs]\npath = "logs"\nformat = "word"\n')
+    settings_file(root).write_text('[collections.logs]\npath = "logs"\nformat = "word"\n')
     with pytest.raises(ConfigError, match=r"collections.logs.format: 'word' .* must be one of auto"):
         config.load(root)
 

@@ -348,7 +348,7 @@ FAULTS = {
     "memory/2026-05-03.md": "```\nnever closed\n- Deploys go out on Tuesdays.\n",
     "memory/2026-13-45.md": "- No such day.\n",
     "memory/empty.md": "",
-    "commonplace.toml": '[search]\nlimit = "many"\nunknown = 3\n\n[embedding]\nprovider = "openai"\n\n[collections.gone]\npath = "nowhere"\n',
+    ".commonplace/config.toml": '[search]\nlimit = "many"\nunknown = 3\n\n[embedding]\nprovider = "openai"\n\n[collections.gone]\npath = "nowhere"\n',
 }
 
 

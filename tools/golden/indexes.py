@@ -34,7 +34,8 @@ def record(section: Section) -> None:
         roots[name] = corpora.excerpt(
             corpora.workspace(section.bench, name), section.base / name, (), MOST, MOST_OF_FILE
         )
-        (roots[name] / "commonplace.toml").write_text('[index]\ninclude = ["**/*.md"]\n')
+        (roots[name] / ".commonplace").mkdir(exist_ok=True)
+        (roots[name] / ".commonplace" / "config.toml").write_text('[index]\ninclude = ["**/*.md"]\n')
     for name, root in roots.items():
         first = shell.run("-w", root, "sync", "--format", "json")
         section.dump.write(f"{name}-sync", first.lines())

@@ -157,7 +157,8 @@ def copied(source: Path, target: Path) -> Path:
 def demo(source: Path, target: Path) -> Path:
     """Make the sample workspace, with its collection."""
     copied(source / "src/commonplace/demo/workspace", target)
-    (target / "commonplace.toml").write_text('[collections.kestrel]\npath = "projects/kestrel"\n')
+    (target / ".commonplace").mkdir(exist_ok=True)
+    (target / ".commonplace" / "config.toml").write_text('[collections.kestrel]\npath = "projects/kestrel"\n')
     return aged(target)
 
 

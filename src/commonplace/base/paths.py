@@ -32,7 +32,7 @@ STATE_VARIABLE = "COMMONPLACE_STATE_DIR"  # a folder for state and caches in the
 MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = OWN_FOLDER
-SETTINGS_FILE = "commonplace.toml"
+FORMER_SETTINGS = "commonplace.toml"  # of version 0.1
 _SERVERS = "servers"
 _PATH = "path"  # a file in the state of a workspace: its real path, for people and for `known_states`
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
@@ -51,10 +51,9 @@ class Workspace:
         # Absolute, since a relative path means something else to `Root`: one below the root.
         self.root = root = Path(os.path.abspath(root))
         self.files = Root(root)  # the notes
-        self.settings = root / SETTINGS_FILE  # the workspace's own, which may be missing
         self.memory_dir = root / MEMORY_FOLDER  # daily notes
         self.sessions = root / "sessions"  # our own transcripts
-        self.derived = root / DERIVED_FOLDER  # where version 0.1 kept its state
+        self.derived = root / DERIVED_FOLDER  # holds the settings; version 0.1 kept its state there
         self.state = state = state_folder(root)
         self.kept = Root(state)  # all files of the state
         self.locks = state / "locks"  # notes themselves are never locked
@@ -532,7 +531,7 @@ def home(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _is_workspace(folder: Path, home: str) -> bool:
-    if os.path.isfile(folder / SETTINGS_FILE):
+    if os.path.isfile(folder / FORMER_SETTINGS):
         return True
     # A tool's own dot folder in the home directory must not make all of it a workspace.
     if os.path.realpath(folder) != home and (

@@ -61,7 +61,7 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
     """
     real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
     inside = real.relative_to(os.path.realpath(workspace.root))
-    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
+    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.FORMER_SETTINGS:
         raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
     return real
 

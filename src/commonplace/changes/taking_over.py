@@ -25,11 +25,11 @@ from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
 from commonplace.changes import spool
+from commonplace.config import files
 from commonplace.types import Entry, Provenance
 
 OLD = "old"
 _KEY_FILE = "signing.key"
-_STAYS = frozenset({OLD, "config.toml", ".gitignore"})
 _KINDS = {
     "erasing": "erasing", "pending": "pending", "injected": "injected", "observing": "observing",
     "requests": "request", "consolidated.json": "consolidated", "imports.json": "imports",
@@ -47,7 +47,7 @@ def is_due(workspace: paths.Workspace) -> bool:
     except OSError:
         return False
     own = workspace.reader is None and os.access(workspace.derived, os.W_OK | os.X_OK)
-    return own and not _STAYS.issuperset(names)
+    return own and not files.STAYS.issuperset(names)
 
 
 def run(workspace: paths.Workspace) -> str:
@@ -63,19 +63,18 @@ def run(workspace: paths.Workspace) -> str:
             old.overwritten()
             old.index()
             old.move()
-    aside = paths.shown(workspace.derived / OLD)
-    taken = f"{entries} waiting entries, {runs} changes"
-    return f"the state of version 0.1 was taken over ({taken}); the rest lies in {aside}, and can be deleted"
+    aside = f"the rest is in {paths.shown(workspace.derived / OLD)}, and can be deleted"
+    return f"the state of version 0.1 was taken over ({entries} waiting entries, {runs} changes); {aside}"
 
 
 def take(workspace: paths.Workspace) -> None:
     """Take over where it is due, with a warning that says so, or why it could not be done."""
-    if is_due(workspace):
-        try:
-            told = run(workspace)
-        except (CommonplaceError, OSError) as error:
-            told = f"the state of version 0.1 could not be taken over: {error}"
-        logging.getLogger("commonplace.state").warning("commonplace: %s", told)
+    try:
+        lines = [files.move(workspace), run(workspace) if is_due(workspace) else ""]
+    except (CommonplaceError, OSError) as error:
+        lines = [f"the state of version 0.1 could not be taken over: {error}"]
+    for line in filter(None, lines):
+        logging.getLogger("commonplace.state").warning("commonplace: %s", line)
 
 
 class _Old:
@@ -216,7 +215,7 @@ class _Old:
     def move(self) -> None:
         """Move all of the old state to `old/`."""
         for name in self.files.names(self.folder):
-            if name not in _STAYS:
+            if name not in files.STAYS:
                 self.files.rename(f"{self.folder}/{name}", f"{self.folder}/{_free(self.files, name)}")
 
 

@@ -275,10 +275,11 @@ def hint_moved(workspace: Workspace) -> None:
 def workspace_of(ctx: click.Context) -> Workspace:
     """Return where everything of the workspace lies, without opening it."""
     from commonplace.base.paths import Workspace
+    from commonplace.config import files
 
     reach = _reach(ctx)
     workspace = Workspace(reach.home, reader=reach.reader)
-    if os.path.isdir(workspace.derived):
+    if files.is_old(workspace):
         from commonplace.changes import taking_over
 
         taking_over.take(workspace)

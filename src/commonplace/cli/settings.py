@@ -12,7 +12,6 @@ import click
 
 from commonplace import config as settings
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.base.paths import Workspace
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import files, keys, loading
@@ -97,12 +96,12 @@ def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
 @click.pass_context
 def path(ctx: click.Context, form: str) -> None:
     """Show the files that settings are read from."""
-    files = {
+    named = {
         "user": settings.user_file(),
-        "workspace": Workspace(session.root_for_settings(ctx)).settings,
+        "workspace": files.workspace_file(session.root_for_settings(ctx)),
     }
-    rows = [(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in files.items()]
-    session.answer(form, {name: str(f) for name, f in files.items()}, lambda: "\n".join(screen.table(rows)))
+    rows = [(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in named.items()]
+    session.answer(form, {name: str(f) for name, f in named.items()}, lambda: "\n".join(screen.table(rows)))
 
 
 @command("edit")
@@ -117,7 +116,7 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
 
     session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
-    file = Workspace(root).settings if root else settings.user_file()
+    file = files.workspace_file(root) if root else settings.user_file()
     before = files.content(file)
     text, kept = before or _template(own=root is None).encode(), None
     while (edited := click.edit(text, extension=".toml", require_save=True)) not in (None, text):
@@ -246,7 +245,7 @@ def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> 
     session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
     agent = session.agent(ctx) or ""
-    file = Workspace(root).settings if root else settings.user_file()
+    file = files.workspace_file(root) if root else settings.user_file()
     before = files.content(file)
     place = loading.origin(settings.set_values({key.name: value}, workspace=root, agent=agent), agent)
     if value is not None:

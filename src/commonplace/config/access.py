@@ -91,21 +91,17 @@ def check_apart(
         return
     agents = table("agents", user.content.get("agents", {}), user.path)
     readable = [one for name in agents for one in access_of(user, name, environ).readable]
-    named = {*folders_in(user), *readable} - {HERE}
-    own = {os.path.realpath(root), *access.readable}
-    real = [os.path.realpath(folder) for folder in folders]
-    around = [one for one in named - own if any(paths.is_within(folder, one) for folder in real)]
-    inside = [
-        one
-        for one in {*named, *listed(environ)} - own
-        if any(paths.is_within(one, folder) for folder in real)
-    ]
-    if any(map(os.path.isdir, (*around, *inside))):  # a missing folder needs no protection
-        raise AccessDenied(
-            access.agent,
-            f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
-            f" workspace that [agents.{access.agent}] does not name; keep them side by side",
-        )
+    own = {HERE, os.path.realpath(root), *access.readable}
+    named = {*folders_in(user), *readable} - own
+    for folder in map(os.path.realpath, folders):
+        around = [one for one in named if paths.is_within(folder, one)]
+        inside = [one for one in {*named, *listed(environ)} - own if paths.is_within(one, folder)]
+        if any(map(os.path.isdir, (*around, *inside))):  # a missing folder needs no protection
+            raise AccessDenied(
+                access.agent,
+                f"may not read {paths.shown(root)} as it is: its folder, or a collection, overlaps with a"
+                f" workspace that [agents.{access.agent}] does not name; keep them side by side",
+            )
 
 
 # --- the user's file ------------------------------------------------------------------------------------
@@ -120,9 +116,9 @@ def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
     try:
         return File(path, True, files.read(path))
     except ConfigError:
-        if not agent:
-            raise
-        raise _hidden(path) from None
+        if agent:
+            raise _hidden(path) from None
+        raise
 
 
 def _hidden(path: Path) -> ConfigError:
@@ -140,11 +136,10 @@ def discreet(user: File, agent: str) -> Iterator[None]:
     except ConfigError as error:
         agents = user.content.get("agents")
         mine = agents.get(agent) if isinstance(agents, Mapping) else None
-        is_limited = isinstance(mine, Mapping) and any(key in mine for key in KEYS)
-        own = [f"agents.{agent}", *(f"agents.{agent}.{key}" for key in KEYS)]
-        if not is_limited or error.key in own:
-            raise
-        raise _hidden(user.path) from None
+        is_own = error.key in (f"agents.{agent}", *(f"agents.{agent}.{key}" for key in KEYS))
+        if isinstance(mine, Mapping) and {*KEYS} & {*mine} and not is_own:
+            raise _hidden(user.path) from None
+        raise
 
 
 def access_of(user: File, agent: str, environ: Mapping[str, str] | None = None) -> Access:

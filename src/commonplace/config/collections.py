@@ -32,7 +32,6 @@ BY_DEFAULT = "include_by_default"
 FORMAT = "format"
 WEIGHT, WEIGHTS = "weight", ("own", "reference")
 _KEYS = {
-    "path": Key("", "Folder, in the workspace or, in the user's file, absolute."),
     "glob": Key(DEFAULT_GLOBS, "Globs of its files.", kind="texts"),
     "ignore": Key((), "Globs of files to leave out.", kind="texts"),
     BY_DEFAULT: Key(True, "Whether searches that name no collection include it.", kind="boolean"),
@@ -58,9 +57,9 @@ def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[s
 
 def by_default(settings: Settings) -> tuple[str, ...]:
     """Return the collections of a search without `-c`; empty for all of them."""
-    excluded = {name for name, found in settings.collections.items() if not found.by_default}
-    names = (WORKSPACE_COLLECTION, *settings.collections)
-    return tuple(name for name in names if name not in excluded) if excluded else ()
+    names = (name for name, found in settings.collections.items() if found.by_default)
+    is_all = all(found.by_default for found in settings.collections.values())
+    return () if is_all else (WORKSPACE_COLLECTION, *names)
 
 
 def reference(settings: Settings) -> frozenset[str]:
@@ -78,21 +77,18 @@ def collections_in(
 
 def _collection(name: str, value: object, root: Path, path: Path, outside: bool) -> Collection:
     key, where = paths.shown(f"collections.{name}"), f"in {paths.shown(path)}"
-    content = table(key, value, path)
+    content = {"path": None, BY_DEFAULT: True, **table(key, value, path)}
     check_name(name)
     for item in content:
-        if item not in _KEYS:
-            unknown = f"unknown key {where}{keys.near(item, _KEYS)}"
-            raise ConfigError(paths.shown(f"{key}.{item}"), unknown)
-    full = _folder(f"{key}.path", content.get("path"), root, where, outside)
-    glob, ignore, by_default, kind = (
-        option(one, content.get(one, _KEYS[one].default), f"{key}.{one}", where)
-        for one in ("glob", "ignore", BY_DEFAULT, FORMAT)
-    )
+        if item not in (known := ("path", *_KEYS)):
+            raise ConfigError(paths.shown(f"{key}.{item}"), f"unknown key {where}{keys.near(item, known)}")
+    full = _folder(f"{key}.path", content.pop("path"), root, where, outside)
     # Folders in a workspace and chats with an agent are the owner's own; others mostly serve as reference.
-    usual = "own" if kind or paths.is_within(full, os.path.normpath(root)) else "reference"
-    weight = option(WEIGHT, content.get(WEIGHT, usual), f"{key}.{WEIGHT}", where)
-    return Collection(name, full, glob, ignore, outside, by_default, format=kind, weight=weight)
+    is_own = content.get(FORMAT) or paths.is_within(full, os.path.normpath(root))
+    content.setdefault(WEIGHT, "own" if is_own else "reference")
+    options = {item: option(item, one, f"{key}.{item}", where) for item, one in content.items()}
+    by_default = options.pop(BY_DEFAULT)
+    return Collection(name, full, outside=outside, by_default=by_default, **options)
 
 
 def option(name: str, value: object, key: str = "", where: str = "") -> Any:  # noqa: ANN401 - by its key
@@ -135,8 +131,6 @@ def with_updates(
     collections: Mapping[str, Collection], updates: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Collection]:
     """Return collections with the update commands of their folders."""
-    if not updates:
-        return dict(collections)
     return {
         name: one._replace(update=updates.get(os.path.realpath(one.path), ()))
         for name, one in collections.items()
@@ -150,8 +144,8 @@ def check_name(name: str) -> None:
         raise ConfigError("collection", own)
     if not re.fullmatch(_NAME, name):
         allowed = "a-z, 0-9, - and _, at most 64 characters, a letter or digit first"
-        wrong = f"{{name}} is no name for one; allowed are {allowed}"
-        raise ConfigError("collection", message("collection.no_name", wrong, name=keys.quoted(name)))
+        rule = f"{{name}} is no name for one; allowed are {allowed}"
+        raise ConfigError("collection", message("collection.no_name", rule, name=keys.quoted(name)))
 
 
 def collection_name(path: Path) -> str:
@@ -220,12 +214,11 @@ def restricted(
     """Return collections limited to what a workspace's own file may set, and a warning for each omission."""
     allowed, warnings = dict[str, Collection](), list[str]()
     for name, collection in collections.items():
-        globs = may_hold(collection, root)
-        if globs:
+        if globs := may_hold(collection, root):
             allowed[name] = collection._replace(glob=tuple(globs))
-        if len(globs) < len(collection.glob):
-            names = [collection.path] if not globs else [one for one in collection.glob if one not in globs]
+        if rest := [one for one in collection.glob if one not in globs]:
             move = remedies.say("collection.move", name)
+            names = rest if globs else [collection.path]
             warnings.append(left_out(f"collections.{name}", names, file, move))
     return allowed, warnings
 

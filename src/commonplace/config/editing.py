@@ -1,65 +1,53 @@
-"""Edit settings files: one change under a lock, written as a whole or not at all."""
+"""Edit settings files: one change under a lock, written as a whole or not at all; comments stay."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, UnknownCollection
 from commonplace.base.messages import message
-from commonplace.config import access, collections, keys
-from commonplace.config.collections import (
-    BY_DEFAULT,
-    FORMAT,
-    WEIGHT,
-    check_name,
-    collection_name,
-    contexts_in,
-    normal_prefix,
-    option,
-)
-from commonplace.config.files import agent_name, parse, user_file
+from commonplace.config import access, collections, files, keys
+from commonplace.config.collections import BY_DEFAULT, FORMAT, WEIGHT, check_name, normal_prefix, option
 from commonplace.config.loading import check, load
 from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Collection
 
 if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
-
-    Change = Callable[[TOMLDocument], None]
+    Table = dict[str, Any]
+    Change = Callable[[Table], object]
     Environ = Mapping[str, str] | None
 
 
 def location(workspace: Path | None, environ: Environ) -> Path:
     """Return the settings file of a workspace, or the user's own for None."""
-    return user_file(environ) if workspace is None else paths.Workspace(workspace).settings
+    return files.user_file(environ) if workspace is None else files.workspace_file(workspace)
 
 
 def edit(workspace: Path | None, environ: Environ, change: Change) -> None:
-    """Change one settings file as a document.
+    """Change the tables of one settings file.
 
-    Raises ConfigError if it could not be loaded afterwards, or if its form does not allow the change.
+    Raises ConfigError if the file could not be loaded afterwards, or if its form does not allow the change.
     """
     import tomlkit
 
     file = location(workspace, environ)
 
     def compose(data: bytes) -> bytes:
-        parse(data, file)
+        before, after = files.parse(data, file), dict(files.parse(data, file))
+        change(after)
         mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""  # as some editors write it; kept
         document = tomlkit.parse(data.decode("utf-8-sig"))
-        change(document)
-        text = tomlkit.dumps(document)
-        if not _says(text, document):
-            way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
-            raise ConfigError("settings", f"{paths.shown(file)} {way}")
+        _update(document, before, after)
         try:
-            changed = f"{mark}{text}".encode()
+            changed = f"{mark}{tomlkit.dumps(document)}".encode()
         except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
             raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
+        if not _holds(changed, after, file):
+            way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
+            raise ConfigError("settings", f"{paths.shown(file)} {way}")
         check(changed, file, workspace)
         return changed
 
@@ -84,55 +72,61 @@ def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None, envir
 
 
 def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes], bytes]) -> None:
-    """Replace a settings file by what `compose` makes of it, under its lock. Raises NoteUnreadable."""
+    """Replace a settings file by the result of `compose`, under its lock. Raises NoteUnreadable."""
     from commonplace.base import atomic
 
-    own_lock = paths.user_config_dir(environ) / "config.lock"
-    lock = own_lock if workspace is None else paths.lock_file(paths.Workspace(workspace), "settings")
-    atomic.replace(location(workspace, environ), compose, lock=lock)
+    lock = paths.user_config_dir(environ) / "config.lock"
+    if workspace is not None:
+        place = paths.Workspace(workspace)
+        lock = paths.lock_file(place, "settings")
+        files.make_folder(place)
+    atomic.replace(location(workspace, environ), compose, lock=lock, within=workspace)
 
 
-def _says(text: str, document: TOMLDocument) -> bool:
-    """Tell if a text has a document's values: a table between dotted keys would swallow those below."""
-    import tomlkit
+def _update(document: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:  # noqa: ANN401 - tomlkit's
+    """Bring a document up to date with changed tables; untouched parts keep their form."""
+    for key in before.keys() - after.keys():
+        del document[key]
+    for key, value in after.items():
+        former = before.get(key)
+        if isinstance(value, dict) and isinstance(former, dict):
+            _update(document[key], former, value)
+        elif key not in before or repr(former) != repr(value):
+            document[key] = value
 
+
+def _holds(data: bytes, content: Mapping[str, Any], file: Path) -> bool:
+    """Tell if bytes read as this content: a table between dotted keys would swallow those below it."""
     try:
-        return _filled(tomlkit.parse(text).unwrap()) == _filled(document.unwrap())
-    except ValueError:
+        return files.parse(data, file) == content
+    except ConfigError:
         return False
 
 
-def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without empty tables in it, which may leave no trace in a text."""
-    inner = {key: _filled(value) if isinstance(value, Mapping) else value for key, value in table.items()}
-    return {key: value for key, value in inner.items() if value != {}}
-
-
-def _nested(document: TOMLDocument, *steps: str) -> Any:  # noqa: ANN401 - tomlkit's own
-    """Return a table of tables, made if it is missing."""
-    import tomlkit
-    from tomlkit.items import InlineTable
-
-    table: Any = document
-    for depth, name in enumerate(steps):
-        if name not in table:
-            inline = isinstance(table, InlineTable)  # which can hold no other kind of table
-            super_table = depth < len(steps) - 1
-            table[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=super_table)
-        table = table[name]
+def _within(table: Table, *steps: str) -> Table:
+    """Return a table of tables, made if it is missing. Raises ConfigError for another value."""
+    for step in steps:
+        table = table.setdefault(step, {})
+        if not isinstance(table, dict):
+            raise ConfigError(step, f"{keys.quoted(table)} must be a table")
     return table
 
 
-def _discard(document: TOMLDocument, *steps: str) -> None:
-    """Remove the item at the last step, if it is there, and every table left empty."""
-    for depth in range(len(steps), 0, -1):
-        table: Any = document
-        for name in steps[: depth - 1]:
-            if name not in table:
-                return
-            table = table[name]
-        if steps[depth - 1] in table and (depth == len(steps) or not table[steps[depth - 1]]):
-            del table[steps[depth - 1]]
+def _found(table: Table, *steps: str) -> Table:
+    """Return a table of tables, empty if it is missing."""
+    for step in steps:
+        table = table.get(step, {})
+    return table
+
+
+def _discard(table: Table, *steps: str) -> bool:
+    """Remove an entry, and every table left empty; return False if it is missing."""
+    first, *rest = steps
+    if first not in table or (rest and not _discard(table[first], *rest)):
+        return False
+    if not rest or not table[first]:
+        del table[first]
+    return True
 
 
 def set_values(
@@ -143,22 +137,22 @@ def set_values(
     With `agent` that agent's tables change. Text is read as from the environment. Returns the file. Raises
     ConfigError for a value that is not allowed there, or if the file could not be loaded afterwards.
     """
-    home = ("agents", agent_name(agent)) if agent else ()
+    home = ("agents", files.agent_name(agent)) if agent else ()
     checked = {name: _checked(name, value, workspace) for name, value in values.items()}
     file = location(workspace, environ)
     if not os.path.lexists(file) and all(value is None for value in checked.values()):
         return file
 
-    def change(document: TOMLDocument) -> None:
+    def change(content: Table) -> None:
         for key, value in checked.items():
             group, _, name = key.partition(".")
             if value is None:
-                _discard(document, *home, group, name)
+                _discard(content, *home, group, name)
             else:
-                _nested(document, *home, group)[name] = list(value) if isinstance(value, tuple) else value
+                _within(content, *home, group)[name] = list(value) if isinstance(value, tuple) else value
 
     edit(workspace, environ, change)
-    return file
+    return location(workspace, environ)
 
 
 def _checked(name: str, value: object, workspace: Path | None) -> object:
@@ -180,18 +174,18 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
 # --- a workspace's part of a file -----------------------------------------------------------------------
 
 
-def _home(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ...]:
+def _home(content: Table, root: Path, outside: bool) -> tuple[str, ...]:
     """Return the steps to a workspace's part of its own file or, `outside`, of the user's."""
     if not outside:
         return ()
-    real, folders = os.path.realpath(root), document.get("workspaces", {})
+    real, folders = os.path.realpath(root), content.get("workspaces", {})
     return ("workspaces", next((one for one in folders if access.real_path(one) == real), real))
 
 
 def set_name(root: Path, name: str, *, environ: Environ = None) -> None:
     """Name a workspace in the user's file. Raises ConfigError for a name that is taken or not allowed."""
     access.check_name(name, access.NAME, Path("the command"))
-    edit(None, environ, lambda document: _nested(document, *_home(document, root, True)).update(name=name))
+    edit(None, environ, lambda content: _within(content, *_home(content, root, True)).update(name=name))
 
 
 def add_collection(
@@ -236,9 +230,9 @@ def add_collection(
         WEIGHT: None if weight is None else option(WEIGHT, weight),
     }
 
-    def change(document: TOMLDocument) -> None:
+    def change(content: Table) -> None:
         _check_free(load(root, environ).collections, name)  # another process may have taken it
-        home = _nested(document, *_home(document, root, outside), "collections", name)
+        home = _within(content, *_home(content, root, outside), "collections", name)
         home.update({key: value for key, value in table.items() if value})
 
     edit(None if outside else root, environ, change)
@@ -257,13 +251,12 @@ def check_foreign(full: str, root: Path) -> None:
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:
     """Return a name for a collection by its folder, or `folder-2` without letters. Raises ConfigError."""
     taken = {WORKSPACE_COLLECTION, *known}
-    if name := collection_name(Path(os.path.expanduser(path))):
-        if name in taken:
-            as_called = "{name!r}, as the folder is called, is taken; give it a name"
-            raise ConfigError("collection", message("collection.as_called", as_called, name=name))
-        return name
-    numbered = (f"folder-{number}" if number > 1 else "folder" for number in count(1))
-    return next(one for one in numbered if one not in taken)
+    name = collections.collection_name(Path(os.path.expanduser(path)))
+    if name in taken:
+        as_called = "{name!r}, as the folder is called, is taken; give it a name"
+        raise ConfigError("collection", message("collection.as_called", as_called, name=name))
+    numbered = ("folder", *(f"folder-{number}" for number in range(2, len(taken) + 2)))
+    return name or next(one for one in numbered if one not in taken)
 
 
 def no_folder(path: str) -> str:
@@ -273,21 +266,33 @@ def no_folder(path: str) -> str:
 
 def _check_free(known: Mapping[str, Collection], name: str) -> None:
     if name in known:
-        taken = "{name!r} is {folder} already; remove or rename that first"
-        folder = paths.shown(known[name].path)
-        raise ConfigError("collection", message("collection.taken", taken, name=name, folder=folder))
+        taken, folder = "{name!r} is {folder} already; remove or rename that first", known[name].path
+        raise ConfigError(
+            "collection", message("collection.taken", taken, name=name, folder=paths.shown(folder))
+        )
 
 
 def _known(root: Path, name: str, environ: Environ) -> Collection:
-    collections = load(root, environ).collections
-    if name not in collections:
-        raise UnknownCollection(name, sorted(collections))
-    return collections[name]
+    known = load(root, environ).collections
+    if name not in known:
+        raise UnknownCollection(name, sorted(known))
+    return known[name]
 
 
-def _contexts_below(table: Mapping[str, Any], name: str) -> list[str]:
+def _edit_collection(root: Path, name: str, environ: Environ, change: Change) -> None:
+    """Change the part of a file that names a collection. Raises UnknownCollection."""
+    outside = _known(root, name, environ).outside
+
+    def checked(content: Table) -> None:
+        _known(root, name, environ)  # another process may have removed it
+        change(_within(content, *_home(content, root, outside)))
+
+    edit(None if outside else root, environ, checked)
+
+
+def _contexts_below(home: Table, name: str) -> list[str]:
     """Return the contexts of a collection and of its paths, as written."""
-    return [key for key in table.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
+    return [key for key in home.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
 
 
 def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Collection:
@@ -296,11 +301,11 @@ def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Coll
     if found.update:
         set_update(root, name, (), environ=environ)
 
-    def change(document: TOMLDocument) -> None:
-        home = _home(document, root, found.outside)
-        contexts = _contexts_below(_nested(document, *home), name)
-        for steps in (("collections", name), *(("contexts", key) for key in contexts)):
-            _discard(document, *home, *steps)
+    def change(content: Table) -> None:
+        steps = _home(content, root, found.outside)
+        contexts = _contexts_below(_found(content, *steps), name)
+        for entry in (("collections", name), *(("contexts", key) for key in contexts)):
+            _discard(content, *steps, *entry)
 
     edit(None if found.outside else root, environ, change)
     return found
@@ -308,20 +313,17 @@ def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Coll
 
 def rename_collection(root: Path, name: str, new: str, *, environ: Environ = None) -> Collection:
     """Rename a collection and its contexts. Raises UnknownCollection, ConfigError."""
-    found = _known(root, name, environ)
-    check_name(new)
 
-    def change(document: TOMLDocument) -> None:
-        _known(root, name, environ)
+    def change(home: Table) -> None:
         if new in load(root, environ).collections:
             taken = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
             raise ConfigError("collection", taken)
-        home = _nested(document, *_home(document, root, found.outside))
         home["collections"][new] = home["collections"].pop(name)
         for key in _contexts_below(home, name):
             home["contexts"][new + normal_prefix(key)[len(name) :]] = home["contexts"].pop(key)
 
-    edit(None if found.outside else root, environ, change)
+    check_name(new)
+    _edit_collection(root, name, environ, change)
     return _known(root, new, environ)
 
 
@@ -338,21 +340,20 @@ def set_collection(
     Raises UnknownCollection, ConfigError.
     """
     found = _known(root, name, environ)
-    changes: dict[str, object] = {}
-    if by_default is not None and found.by_default != by_default:
-        changes[BY_DEFAULT] = by_default
-    if weight is not None and option(WEIGHT, weight) != found.weight:
-        changes[WEIGHT] = weight
+    given = (
+        (BY_DEFAULT, by_default, found.by_default),
+        (WEIGHT, weight and option(WEIGHT, weight), found.weight),
+    )
+    changes = {key: value for key, value, former in given if value not in (None, former)}
 
-    def change(document: TOMLDocument) -> None:
-        _known(root, name, environ)
-        table = _nested(document, *_home(document, root, found.outside), "collections", name)
-        table.update(changes)
-        if by_default:  # the default needs no line
-            table.pop(BY_DEFAULT, None)
+    def change(home: Table) -> None:
+        table = home["collections"][name]
+        table |= changes
+        if table.get(BY_DEFAULT):  # the default needs no line
+            del table[BY_DEFAULT]
 
     if changes:
-        edit(None if found.outside else root, environ, change)
+        _edit_collection(root, name, environ, change)
     return _known(root, name, environ)
 
 
@@ -363,13 +364,13 @@ def set_update(root: Path, name: str, command: Sequence[str], *, environ: Enviro
     """
     real = os.path.realpath(_known(root, name, environ).path)
 
-    def change(document: TOMLDocument) -> None:
-        home = (*_home(document, root, True), "updates")
-        for key in [*_nested(document, *home)]:
+    def change(content: Table) -> None:
+        steps = (*_home(content, root, True), "updates")
+        for key in [*_found(content, *steps)]:
             if os.path.normpath(os.path.expanduser(key)) == real:
-                _discard(document, *home, key)
+                _discard(content, *steps, key)
         if command:
-            _nested(document, *home)[real] = list(command)
+            _within(content, *steps)[real] = list(command)
 
     edit(None, environ, change)
     return _known(root, name, environ)
@@ -380,16 +381,15 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) 
 
     Raises ConfigError for a prefix neither in a collection nor in the workspace.
     """
-    known = load(root, environ).collections
-    key = normal_prefix(prefix)
+    known, key = load(root, environ).collections, normal_prefix(prefix)
     head = key.partition("/")[0]
-    contexts_in({"contexts": {key: text}}, Path("the command"))
+    collections.contexts_in({"contexts": {key: text}}, Path("the command"))
     if key and head not in known and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
     outside = head in known and known[head].outside
 
-    def change(document: TOMLDocument) -> None:
-        _nested(document, *_home(document, root, outside), "contexts")[key] = text.strip()
+    def change(content: Table) -> None:
+        _within(content, *_home(content, root, outside), "contexts")[key] = text.strip()
 
     edit(None if outside else root, environ, change)
     return key
@@ -397,19 +397,15 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) 
 
 def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
     """Remove the description of a path prefix from both files. Raises ConfigError if it is missing."""
-    contexts = load(root, environ).contexts
-    key = normal_prefix(prefix)
+    contexts, key = load(root, environ).contexts, normal_prefix(prefix)
     if key not in contexts:
         known = ", ".join(repr(k) for k in contexts) or "none"
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
 
-    def change(document: TOMLDocument) -> None:
-        for home in ((), _home(document, root, True)):
-            table: Any = document
-            for step in home:
-                table = table.get(step, {})
-            for written in [one for one in table.get("contexts", {}) if normal_prefix(one) == key]:
-                _discard(document, *home, "contexts", written)
+    def change(content: Table) -> None:
+        for steps in ((), _home(content, root, True)):
+            for written in [one for one in _found(content, *steps, "contexts") if normal_prefix(one) == key]:
+                _discard(content, *steps, "contexts", written)
 
     for owner in (root, None):
         if os.path.lexists(location(owner, environ)):

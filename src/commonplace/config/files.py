@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace.base import paths
@@ -24,6 +25,7 @@ _LARGEST = 256 << 10  # bytes of a settings file
 _DEEPEST = 64  # parts of a dotted key: the library takes a time that grows with their square
 _PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 _DEEP = lazy(rb"(?<![\w-])(?:" + _PART + rb"){%d}" % _DEEPEST)
+STAYS = frozenset({"old", "config.toml", ".gitignore"})  # in the folder `.commonplace` of a workspace
 _ATTEMPTS = 20  # a file may be replaced while it is being opened, which is refused
 
 
@@ -45,16 +47,50 @@ def user_file(environ: Mapping[str, str] | None = None) -> Path:
     return paths.user_config_dir(environ) / "config.toml"
 
 
+def workspace_file(root: Path) -> Path:
+    """Return the path of a workspace's own settings; that of version 0.1 while only that file exists."""
+    own, former = Path(root, paths.DERIVED_FOLDER, "config.toml"), Path(root, paths.FORMER_SETTINGS)
+    return former if not os.path.lexists(own) and os.path.lexists(former) else own
+
+
+def is_old(workspace: paths.Workspace) -> bool:
+    """Tell if a workspace may hold state or settings of version 0.1."""
+    former = workspace.root / paths.FORMER_SETTINGS
+    return os.path.lexists(former) or not STAYS.issuperset(one.name for one in workspace.derived.glob("*"))
+
+
+def move(workspace: paths.Workspace) -> str:
+    """Move a workspace's settings of version 0.1 to their place; say so, "" if none are moved.
+
+    A link stays, and is read through. Raises OSError.
+    """
+    former, own = workspace.root / paths.FORMER_SETTINGS, workspace.derived / "config.toml"
+    may_write = workspace.reader is None and os.access(workspace.root, os.W_OK | os.X_OK)
+    if workspace_file(workspace.root) != former or former.is_symlink() or not may_write:
+        return ""
+    from commonplace.base.locks import locked
+
+    paths.prepare_state(workspace)
+    with locked(paths.lock_file(workspace, "settings")):
+        if workspace_file(workspace.root) == former:
+            make_folder(workspace)
+            workspace.files.rename(former, own)
+    return f"the settings of this workspace are in {paths.shown(own)} now"
+
+
+def make_folder(workspace: paths.Workspace) -> None:
+    """Make the folder of a workspace's settings if it can be made."""
+    with suppress(OSError):
+        workspace.files.make_folder(workspace.derived)
+
+
 def stamp(root: Path, environ: Mapping[str, str] | None = None) -> tuple[object, ...]:
     """Return identity, size and time of both settings files of a workspace, to see changes."""
-    found: list[object] = []
-    for path in (user_file(environ), paths.Workspace(root).settings):
-        try:
+    found: list[object] = [None, None]
+    for number, path in enumerate((user_file(environ), workspace_file(root))):
+        with suppress(OSError):
             status = os.stat(path)
-        except OSError:
-            found.append(None)
-        else:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+            found[number] = (status.st_ino, status.st_size, status.st_mtime_ns)
     return tuple(found)
 
 
@@ -66,12 +102,17 @@ def read(path: Path) -> Mapping[str, Any]:
 
 def content(path: Path) -> bytes:
     """Return the bytes of a settings file, empty for a missing one. Raises ConfigError."""
-    if not os.path.lexists(path):
+    # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
+    is_inside = path.parent.name == paths.DERIVED_FOLDER
+    root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
+    if not os.path.lexists(path) and (
+        not is_inside or os.access(path.parent, os.X_OK) or not path.parent.is_dir()
+    ):
         return b""
     trouble: CommonplaceError | None = None
     for _ in range(_ATTEMPTS):
         try:
-            return paths.read_contained(path, [Path(os.path.realpath(path)).parent])
+            return paths.read_contained(path, [root])
         except CommonplaceError as error:
             trouble = error
     raise ConfigError("settings", str(trouble)) from trouble

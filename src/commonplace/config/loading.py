@@ -7,28 +7,16 @@ environment, overrides. A key that moved is read as its successor; one that is g
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.config import access, keys
-from commonplace.config.collections import (
-    CODE,
-    OF_COLLECTIONS,
-    OF_KEYS,
-    collections_in,
-    contexts_in,
-    left_out,
-    may_name,
-    normal_prefix,
-    restricted,
-    updates_in,
-    with_updates,
-)
-from commonplace.config.files import AGENT_VARIABLE, File, agent_name, parse, read, table
+from commonplace.config import access, collections, keys
+from commonplace.config.collections import OF_KEYS, contexts_in, left_out, may_name
+from commonplace.config.files import AGENT_VARIABLE, File, agent_name, parse, read, table, workspace_file
 from commonplace.config.gone import SETTINGS as GONE
 from commonplace.config.settings import GROUPS, KEYS, MOVED, SAME, Settings, variable
 
@@ -36,10 +24,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "CODE", "OF_COLLECTIONS", "Loaded", "check", "keys", "load", "may_name", "normal_prefix", "origin",
-    "parse", "trace",
-]  # fmt: skip
+    Given = tuple[str, Any, str, str]  # a dotted key, its value, its place and its origin, for people
 
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables with names of the user's choice
 _TABLES = {*GROUPS, *(name.partition(".")[0] for name in GONE)}
@@ -48,8 +33,8 @@ _TABLES = {*GROUPS, *(name.partition(".")[0] for name in GONE)}
 class Layer(NamedTuple):
     """Values by dotted key, the origin of each for people, and warnings."""
 
-    origins: Mapping[str, str]
-    values: Mapping[str, object]
+    origins: dict[str, str]
+    values: dict[str, object]
     warnings: list[str]
 
 
@@ -83,70 +68,56 @@ def trace(
     """Read settings as `load` does, with the origin of each value."""
     environ = os.environ if environ is None else environ
     agent = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    user, path = access.users(environ, agent), paths.Workspace(root).settings
+    user, path = access.users(environ, agent), workspace_file(root)
     workspace = File(path, False, read(path))
     with access.discreet(user, agent):
         allowed, agents, own = access.access_of(user, agent, environ), _agents(user), _own(user, root)
     allowed.check(root)
-    values: dict[str, object] = {key.name: key.default for key in KEYS}
-    origins, warnings = dict[str, str](), list[str]()
+    values: dict[str, Any] = {key.name: key.default for key in KEYS}
+    origins, warnings, flag = dict[str, str](), list[str](), remedies.say("config.overrides")
+    if path != (former := root / paths.FORMER_SETTINGS) and os.path.lexists(former):
+        warnings.append(f"{paths.shown(former)} is not read: the settings are in {paths.shown(path)}")
     for layer in (
-        _scalars(user, user.content, ""),
-        _scalars(workspace, workspace.content, ""),
+        _of_file(user, user.content),
+        _of_file(workspace, workspace.content),
         *(tables[agent] for tables in (agents, _agents(workspace)) if agent in tables),
-        _environment(environ),
-        _flags(overrides or {}),
+        _layer(_environment(environ)),
+        _layer((name, one, flag, "flag") for name, one in (overrides or {}).items() if one is not None),
     ):
         values |= layer.values
         origins |= layer.origins
         warnings += layer.warnings
-    foreign, omissions = restricted(
-        collections_in(workspace.content, root, path, outside=False), os.fspath(root), paths.shown(path)
-    )
-    collections = with_updates(
-        collections_in(own, root, user.path, outside=True) | foreign, updates_in(own, user.path)
-    )
+    inner = collections.collections_in(workspace.content, root, path, outside=False)
+    inner, omissions = collections.restricted(inner, os.fspath(root), paths.shown(path))
+    outer = collections.collections_in(own, root, user.path, outside=True)
+    found = collections.with_updates(outer | inner, collections.updates_in(own, user.path))
     with access.discreet(user, agent):
-        folders = [os.fspath(root), *(one.place for one in collections.values())]
+        folders = [os.fspath(root), *(one.place for one in found.values())]
         access.check_apart(allowed, root, folders, user, environ)
     contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
     contexts |= contexts_in(workspace.content, path)
-    return Loaded(
-        Settings(
-            **_tables(values),
-            collections=collections,
-            contexts=contexts,
-            warnings=(*warnings, *omissions),
-        ),
-        origins,
-    )
-
-
-def _tables(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of values by dotted key, with the fields that follow another setting."""
-    groups: dict[str, dict[str, object]] = {group: {} for group in GROUPS}
-    for name, value in (
-        *values.items(),
-        *((name, one.factor * values[one.name]) for name, one in SAME.items()),
-    ):
-        group, _, field = name.partition(".")
-        groups[group][field] = value
-    return {group: make(**groups[group]) for group, make in GROUPS.items()}
+    values |= {name: values[other] for name, other in SAME.items()}
+    tables: dict[str, Any] = {
+        group: make(**{field: values[f"{group}.{field}"] for field in make._fields})  # type: ignore[attr-defined]
+        for group, make in GROUPS.items()
+    }
+    everything = (*warnings, *omissions)
+    return Loaded(Settings(**tables, collections=found, contexts=contexts, warnings=everything), origins)
 
 
 def check(data: bytes, path: Path, workspace: Path | None) -> None:
     """Raise ConfigError if these bytes could not be loaded as a workspace's file, or (None) the user's."""
     file = File(path, workspace is None, parse(data, path))
-    _scalars(file, file.content, "")
+    _of_file(file, file.content)
     agents = _agents(file)
     contexts_in(file.content, path)
     if workspace is not None:
-        collections_in(file.content, workspace, path, outside=False)
+        collections.collections_in(file.content, workspace, path, outside=False)
         return
     for folder, content in access.workspaces_in(file):
-        collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
+        collections.collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
         contexts_in(content, path)
-        updates_in(content, path)
+        collections.updates_in(content, path)
     access.names_in(file)
     for agent in agents:
         access.access_of(file, agent)
@@ -178,7 +149,7 @@ def _agents(file: File) -> dict[str, Layer]:
         for key in access.KEYS:
             if groups.pop(key, None) is not None and not file.own:
                 raise _own_only(f"{place}.{key}", file)
-        found[name] = _scalars(file, groups, name)
+        found[name] = _of_file(file, groups, name)
     return found
 
 
@@ -186,10 +157,13 @@ def _own_only(key: str, file: File) -> ConfigError:
     return ConfigError(key, f"may stand in your own config.toml only, not in {paths.shown(file.path)}")
 
 
-def _scalars(file: File, content: Mapping[str, Any], agent: str) -> Layer:
+def _of_file(file: File, content: Mapping[str, Any], agent: str = "") -> Layer:
     """Validate the keys of all tables but the named ones, in a file or in the table of an agent."""
+    return _layer(_settings_in(file, content, agent), file)
+
+
+def _settings_in(file: File, content: Mapping[str, Any], agent: str) -> Iterator[Given]:
     shown, below = paths.shown(file.path), f"agents.{agent}." if agent else ""
-    moved, values, warnings = dict[str, object](), dict[str, object](), list[str]()
     for group, inner in content.items():
         if group in _NAMED and not agent:
             _check_named(group, inner, file)
@@ -200,16 +174,8 @@ def _scalars(file: File, content: Mapping[str, Any], agent: str) -> Layer:
             raise ConfigError(paths.shown(below + group), unknown)
         fields = table(below + group, inner, file.path)
         for field in sorted(fields, reverse=True):  # `key_file` after `keyring`, which it replaces
-            name, value = f"{group}.{field}", fields[field]
-            key, value = successor(name, value, f"in {shown}", warnings)
-            if key in GONE or value is None:
-                continue
-            target = values if key == name else moved
-            target[key] = _value(key, value, file) or target.get(key, value)
-            if not file.own and key in OF_KEYS:
-                _restrict(key, target, warnings, file)
-    values = moved | values
-    return Layer(dict.fromkeys(values, origin(file.path, agent)), values, warnings)
+            place = message("where.file", "in {file}", file=shown)
+            yield f"{group}.{field}", fields[field], place, origin(file.path, agent)
 
 
 def _check_named(group: str, content: object, file: File) -> None:
@@ -221,57 +187,41 @@ def _check_named(group: str, content: object, file: File) -> None:
         raise ConfigError(group, f"in {paths.shown(file.path)} it must be {place}")
 
 
-def successor(key: str, value: Any, where: str, warnings: list[str]) -> tuple[str, Any]:  # noqa: ANN401
-    """Return the key and value in place of a former key, with a warning if it moved or is gone."""
-    if key in GONE:
-        warnings.append(f"{key} {where} is gone: {GONE[key]}")
-    if key not in MOVED:
-        return key, value
-    warnings.append(f"{key} {where} moved: use {MOVED[key].name}")
-    return MOVED[key].name, MOVED[key].read(value)
+def _environment(environ: Mapping[str, str]) -> Iterator[Given]:
+    for name in (*MOVED, *GONE, *(key.name for key in KEYS if key.variable)):
+        if value := environ.get(one := variable(name)):
+            yield name, value, f"in {one}", one
 
 
-def _value(name: str, value: object, file: File) -> object:
-    place = message("where.file", "in {file}", file=paths.shown(file.path))
-    key = keys.find(name, place)
-    if not (key.harmless or file.own):
-        harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
-        raise ConfigError(key.name, message("key.harmful", harmful, file=paths.shown(file.path)))
-    return keys.checked(key, value, place)
-
-
-def _restrict(key: str, values: dict[str, object], warnings: list[str], file: File) -> None:
-    """Remove names that a workspace's own file may not set; an emptied list has no effect."""
-    names = values.pop(key)
-    assert isinstance(names, tuple)
-    allowed = tuple(name for name in names if may_name(name, OF_KEYS[key]))
-    if allowed or not names:
-        values[key] = allowed
-    if rest := [name for name in names if name not in allowed]:
-        warnings.append(left_out(key, rest, paths.shown(file.path), remedies.say("config.own", key)))
-
-
-def _environment(environ: Mapping[str, str]) -> Layer:
-    names = (*MOVED, *GONE, *(key.name for key in KEYS if key.variable))
-    return _given(
-        (name, environ[one], f"in {one}", one) for name in names if environ.get(one := variable(name))
-    )
-
-
-def _flags(overrides: Mapping[str, object]) -> Layer:
-    where = remedies.say("config.overrides")
-    return _given((name, value, where, "flag") for name, value in overrides.items() if value is not None)
-
-
-def _given(pairs: Iterable[tuple[str, object, str, str]]) -> Layer:
-    """Validate values of the environment or of flags: key, value, place, origin."""
-    layer = Layer(origins := {}, values := {}, [])
-    for name, value, where, source in pairs:
-        successive, value = successor(name, value, where, layer.warnings)
-        if successive in GONE or value is None:
+def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
+    """Validate values of a file, the environment or flags; a former key loses to its successor."""
+    moved, layer = dict[str, object](), Layer({}, {}, [])
+    for former, value, where, source in given:
+        name = former
+        if former in GONE:
+            layer.warnings.append(f"{former} {where} is gone: {GONE[former]}")
             continue
-        key = keys.find(successive, where)
-        is_text = isinstance(value, str) and key.variable
-        values[key.name] = keys.from_text(key, value, where) if is_text else keys.checked(key, value, where)
-        origins[key.name] = source
-    return layer
+        if former in MOVED:
+            name = MOVED[former].name
+            layer.warnings.append(f"{former} {where} moved: use {name}")
+            value = MOVED[former].read(value)
+            if value is None:
+                continue
+        key = keys.find(name, where)
+        if file is not None and not (key.harmless or file.own):
+            harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
+            raise ConfigError(key.name, message("key.harmful", harmful, file=paths.shown(file.path)))
+        is_text = file is None and isinstance(value, str) and key.variable
+        value = keys.from_text(key, value, where) if is_text else keys.checked(key, value, where)
+        if file is not None and not file.own and name in OF_KEYS and isinstance(value, tuple):
+            allowed = tuple(one for one in value if may_name(one, OF_KEYS[name]))
+            if rest := [one for one in value if one not in allowed]:
+                own = remedies.say("config.own", name)
+                layer.warnings.append(left_out(name, rest, paths.shown(file.path), own))
+                if not allowed:  # an emptied list has no effect
+                    continue
+            value = allowed
+        values = layer.values if name == former else moved
+        values[name] = value or values.get(name, value)
+        layer.origins[name] = source
+    return layer._replace(values=moved | layer.values)

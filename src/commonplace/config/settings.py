@@ -51,13 +51,9 @@ NETWORK = (
     "webfetch", "websearch", "web_*", "browser*", "browse*", "fetch*", "http*", "*_fetch", "search_web",
 )  # fmt: skip
 _KINDS: Mapping[str, Kind] = {  # by annotations
-    "int": "integer",
-    "int | None": "integer",
-    "float": "number",
-    "float | None": "number",
-    "bool": "boolean",
+    "int": "integer", "int | None": "integer", "float": "number", "float | None": "number", "bool": "boolean",
     "tuple[str, ...]": "texts",
-}
+}  # fmt: skip
 
 
 class Key(NamedTuple):
@@ -88,13 +84,6 @@ class Key(NamedTuple):
         return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
 
 
-class Same(NamedTuple):
-    """A field with the value of another setting, times a factor."""
-
-    name: str
-    factor: int = 1
-
-
 class Moved(NamedTuple):
     """The successor of a former key; `read` makes its value from the former one, None for no value."""
 
@@ -102,37 +91,29 @@ class Moved(NamedTuple):
     read: Callable[[Any], object] = lambda value: value
 
 
-def _entry(name: object) -> object:
-    """Return the name of an entry of the keyring as the value of a key."""
-    return f"{KEYRING}{name}" if isinstance(name, str) and name else name
-
-
-def _divided(factor: int, value: object) -> object:
-    """Divide a number, which may be a text, by a factor; return any other value as it is."""
-    if factor == 1 or isinstance(value, bool):
-        return value
-    try:
-        return float(value) / factor  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return value
-
-
 def variable(name: str) -> str:
     """Return the environment variable of a dotted name."""
     return f"COMMONPLACE_{name.upper().replace('.', '_')}"
+
+
+def _choice(choices: str, doc: str, *, harmless: bool = False, group: str = "") -> Any:  # noqa: ANN401
+    """Return a setting with these choices, of which the first is the default."""
+    names = tuple(choices.split())
+    return Key(names[0], doc, choices=names, harmless=harmless, group=group)
 
 
 # Each stands where the type of its field is declared: a setting that a workspace's file may set, one for the
 # user's own file, the environment and flags only, and a field that follows a setting.
 _key: Any = Key
 _own: Any = partial(Key, harmless=False)
-_same: Any = Same
+_same: Any = str  # its name
 
 _URL = _own("", "Address of the provider; empty: its own.")
 _KEY = _own("", "Where its key is: a file, or keyring:NAME; empty: its environment variable.")
 _MODEL = _own("", "Model of the provider; empty: its default.")
 _TOKENS = _own(None, "Tokens it may take a day.", 0, 10**10)
 _DOLLARS = _own(None, "US dollars it may cost a day.", 0, 10**6)
+_EMBEDS = "Who embeds text; auto: the provider of the other keys, else the bundled model."
 
 
 class Search(NamedTuple):
@@ -142,18 +123,11 @@ class Search(NamedTuple):
     min_score: float | None = _key(None, "Lowest score of a hit; unset: calibrated.", 0, 1)
     project: str = _key("", "Current project: its notes rank a little higher, others lower.")
     recency: float = _key(0, "Score that a dated note loses as it grows old, half of it in 30 days.", 0, 1)
-    fusion: Literal["calibrated", "scores", "ranks"] = _key(
-        "calibrated",
-        "How words and meaning, and a reranker, become one score.",
-        choices=("calibrated", "scores", "ranks"),
+    fusion: Literal["calibrated", "scores", "ranks"] = _choice(
+        "calibrated scores ranks", "How words and meaning, and a reranker, become one score.", harmless=True
     )
-    rerank: str = _own("auto", "Who reranks the best hits; auto: what the models allow.", choices=READERS)
-    expand: str = _own(
-        "off",
-        "Expand questions by a language model; auto: if no hit is clear.",
-        choices=("off", "auto", "on"),
-    )
-    expand_deadline_ms: int = _same("limits.wait_s", 1000)
+    rerank: str = _choice(" ".join(READERS), "Who reranks the best hits; auto: what the models allow.")
+    expand: str = _choice("off auto on", "Expand questions by a language model; auto: if no hit is clear.")
     diversity: float = _key(1.0, "Weight of relevance beside variety; 1: relevance alone.", 0, 1)
 
 
@@ -161,7 +135,7 @@ class Recall(NamedTuple):
     """Settings of recall."""
 
     budget: int = _key(1000, "Tokens of a recalled block.", 50, 100_000)
-    layer: str = _key("full", "Full text, or mixed layers by score.", choices=("full", "mixed"))
+    layer: str = _choice("full mixed", "Full text, or mixed layers by score.", harmless=True)
     tentative: bool = _key(False, "Recall statements marked tentative.")
 
 
@@ -183,12 +157,7 @@ class Remember(NamedTuple):
 class Embedding(NamedTuple):
     """Settings of embedding."""
 
-    provider: str = _own(
-        "auto",
-        "Who embeds text; auto: the provider of the other keys, else the bundled model.",
-        choices=("auto", *EMBEDDERS, "none"),
-        group="commonplace.embedders",
-    )
+    provider: str = _choice(f"auto {' '.join(EMBEDDERS)} none", _EMBEDS, group="commonplace.embedders")
     model: str = _MODEL
     dimensions: int | None = _own(None, "Shorter vectors, if the model can.", 1, 65_536)
     base_url: str = _URL
@@ -205,11 +174,8 @@ class Embedding(NamedTuple):
 class Reranking(NamedTuple):
     """Settings of reranking."""
 
-    provider: str = _own(
-        "none",
-        "Who reranks; llm: the language model.",
-        choices=("none", *RERANKERS),
-        group="commonplace.rerankers",
+    provider: str = _choice(
+        f"none {' '.join(RERANKERS)}", "Who reranks; llm: the language model.", group="commonplace.rerankers"
     )
     model: str = _MODEL
     base_url: str = _URL
@@ -242,11 +208,9 @@ class Limits(NamedTuple):
 class Output(NamedTuple):
     """Settings of the command line's output."""
 
-    color: str = _own("auto", "Colours.", choices=("auto", "always", "never"))
+    color: str = _choice("auto always never", "Colours.")
     editor_uri: str = _own("file://{path}", "Target of a click on a path: {path}, {line}; empty: none.")
-    frame: str = _own(
-        "auto", "Frame passages as data; auto: unless on a terminal.", choices=("auto", "always", "never")
-    )
+    frame: str = _choice("auto always never", "Frame passages as data; auto: unless on a terminal.")
 
 
 class Usage(NamedTuple):
@@ -291,10 +255,8 @@ class Server(NamedTuple):
     token_file: str = _own("", "File with the token to require; else COMMONPLACE_SERVER_TOKEN.")
     require_token: bool = _own(True, "Let `serve` make a token if none is set.")
     hosts: str = _own("", "Further names of this machine for clients, separated by commas.")
-    start: Literal["never", "agents", "always"] = _own(
-        "agents",
-        "Who starts a server: nobody, `mcp` and hooks, or searches as well.",
-        choices=("never", "agents", "always"),
+    start: Literal["agents", "never", "always"] = _choice(
+        "agents never always", "Who starts a server: `mcp` and hooks, nobody, or searches as well."
     )
 
 
@@ -349,7 +311,7 @@ class Rollup(NamedTuple):
 class History(NamedTuple):
     """Settings of the record of generated changes."""
 
-    git: str = _own("off", "Commit generated changes (auto), in a git repository.", choices=("auto", "off"))
+    git: str = _choice("off auto", "Commit generated changes (auto), in a git repository.")
     keep_mb: int = _own(200, "Megabytes of that record; beyond it the oldest go.", 1, 1_000_000)
     keep_days: int = _key(365, "Days that changes can be undone; the newest 200 always can.", 1, 36_500)
 
@@ -357,8 +319,8 @@ class History(NamedTuple):
 class Forget(NamedTuple):
     """Settings of forgetting."""
 
-    by_agents: Literal["ask", "allow", "never"] = _own(
-        "ask", "Let agents erase: once a person agrees, alone, or never.", choices=("ask", "allow", "never")
+    by_agents: Literal["ask", "allow", "never"] = _choice(
+        "ask allow never", "Let agents erase: once a person agrees, alone, or never."
     )
 
 
@@ -442,23 +404,29 @@ def _named(name: str, key: Key) -> Key:
     return key._replace(name=name, kind=kind)
 
 
-def _default(value: Any) -> Any:  # noqa: ANN401 - any value of a field
-    """Return the default of a field as its named tuple is to have it."""
-    if isinstance(value, Same):
-        return value.factor * _default(_FIELDS[value.name])
-    return value.default if isinstance(value, Key) else value
+def _seconds(milliseconds: object) -> object:
+    """Return milliseconds, which may be a text, in seconds; any other value as it is."""
+    try:
+        return milliseconds if isinstance(milliseconds, bool) else float(milliseconds) / 1000  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return milliseconds
 
 
 KEYS = tuple(_named(name, key) for name, key in _FIELDS.items() if isinstance(key, Key))
-SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, Same)}
+SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, str)}
 _MODELS = ("embedding", "reranking", "llm")
 # Former keys, by their successors. A later one wins: of a file and an entry that are both named, the file.
 MOVED: Mapping[str, Moved] = {
-    **{name: Moved(same.name, partial(_divided, same.factor)) for name, same in SAME.items()},
+    "search.expand_deadline_ms": Moved("limits.wait_s", _seconds),
+    **{name: Moved(same) for name, same in SAME.items()},
     **{f"{g}.max_{w}_a_run": Moved(f"{g}.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
-    **{f"{group}.keyring": Moved(f"{group}.key", _entry) for group in _MODELS},
+    **{
+        f"{group}.keyring": Moved(f"{group}.key", lambda entry: entry and f"{KEYRING}{entry}")
+        for group in _MODELS
+    },
     **{f"{group}.key_file": Moved(f"{group}.key") for group in _MODELS},
     "output.links": Moved("output.editor_uri", lambda on: "" if str(on).lower() in FALSE else None),
 }
 for _table in GROUPS.values():
-    _table.__new__.__defaults__ = tuple(map(_default, _table._field_defaults.values()))  # type: ignore[attr-defined]
+    _keys = (_FIELDS[one] if isinstance(one, str) else one for one in _table._field_defaults.values())  # type: ignore[attr-defined]
+    _table.__new__.__defaults__ = tuple(one.default for one in _keys)

@@ -95,7 +95,7 @@ def agents(root: Path, agent: str = "", environ: Mapping[str, str] | None = None
 
     Raises ConfigError, without details for an `agent`.
     """
-    user, file = access.users(environ, agent).content, files.read(paths.Workspace(root).settings)
+    user, file = access.users(environ, agent).content, files.read(files.workspace_file(root))
     return [name for content in (user, file) for name in content.get("agents", {})]
 
 
@@ -111,12 +111,12 @@ def _home(
         named = [*folders, None][0]
         first = started if started and not folders else _resolved(named, allowed, names, environ)
         allowed.check(first)
+        return first
     except (WorkspaceNotFound, AccessDenied):
         own = [root for root in allowed.readable if root != access.HERE]
         if folders or not own:
             raise
         return _existing(own[0])
-    return first
 
 
 def _existing(root: str) -> Path:
@@ -135,12 +135,12 @@ def _resolved(
     try:
         return paths.resolve_workspace(folder, environ)
     except WorkspaceNotFound as error:
-        called = [root for root, name in names.items() if name == folder and allowed.may_read(root)]
-        if not called and error.around and not allowed.may_read(error.around):
+        for root, name in names.items():
+            if name == folder and allowed.may_read(root):
+                return _existing(root)
+        if error.around and not allowed.may_read(error.around):
             raise WorkspaceNotFound(error.start) from None
-        if not called:
-            raise
-        return _existing(called[0])
+        raise
 
 
 def _named(roots: Iterable[Path], names: Mapping[str, str]) -> list[tuple[str, Path]]:

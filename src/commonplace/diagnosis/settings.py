@@ -14,7 +14,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
 from commonplace.base.root import read_named
 from commonplace.config import Loaded
-from commonplace.config.files import AGENT_VARIABLE
+from commonplace.config.files import AGENT_VARIABLE, workspace_file
 from commonplace.config.settings import Key
 from commonplace.diagnosis.examination import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.providers import costs
@@ -40,7 +40,7 @@ def files(case: Case) -> Iterator[Finding]:
     else:
         yield _file("settings.user", user, told)
     if case.workspace is not None:
-        own = case.workspace.settings
+        own = workspace_file(case.workspace.root)
         yield _file("settings.workspace", own, trouble(case.place, nowhere()))
     yield from _others(case)
 

@@ -98,7 +98,7 @@ class Expander:
 
     def _ask(self, question: str, intent: str, languages: str) -> str:
         messages = prompting.load("expand").messages(question=question, intent=intent, languages=languages)
-        deadline_s = self._settings.search.expand_deadline_ms / 1000
+        deadline_s = self._settings.limits.wait_s
         llm = self._llm.load()
         return llm.complete(messages, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE).text
 

@@ -19,6 +19,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadabl
 from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import receipts
+from commonplace.config.files import workspace_file
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import decode, parse, public
 from commonplace.notes import scan
@@ -54,17 +55,15 @@ def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Expor
     """
     if form not in FORMS:
         raise ConfigError("form", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
+    files, failures = _read(memory, archive=form == "zip")
     if form == "zip":
-        files, failures = _read(memory, archive=True)
         return Export(_zip(files), len(files), failures)
-    files, failures = _read(memory)
     notes = [parse(decode(data), path) for path, data in files.items()]
     notes.sort(key=_place)
     texts = [decode(files[note.path]) for note in notes]
     if not private:
         texts = [public(text, note.path) for note, text in zip(notes, texts, strict=True)]
-    write = _markdown if form == "md" else _json
-    data = receipts.exported(write(notes, texts).encode("utf-8", "replace"))
+    data = receipts.exported((_markdown if form == "md" else _json)(notes, texts).encode("utf-8", "replace"))
     return Export(data, len(files), failures)
 
 
@@ -116,18 +115,19 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
 def _read(memory: Memory, *, archive: bool = False) -> tuple[dict[str, bytes], tuple[FileFailure, ...]]:
     """The bytes of own notes by their paths, in the order of these, and what could not be read."""
     workspace, own = memory.workspace, memory.settings.index
-    sources = [scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore)]
-    files: dict[str, bytes] = {}
-    failures = []
-    if archive:
-        sources += [
-            scan.Source(ARCHIVE, os.fspath(workspace.root), (f"{ARCHIVE}/**/*.md", paths.SETTINGS_FILE))
-        ]
-    for state in sorted(scan.scan(sources), key=lambda state: state.path):
+    sources = [
+        scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore),
+        *([scan.Source(ARCHIVE, os.fspath(workspace.root), (f"{ARCHIVE}/**/*.md",))] if archive else []),
+    ]
+    files, failures = dict[str, bytes](), list[FileFailure]()
+    found = sorted((state.path, Path(state.absolute)) for state in scan.scan(sources))
+    if archive and (settings := workspace_file(workspace.root)).is_file():
+        found.append((settings.relative_to(workspace.root).as_posix(), settings))
+    for path, absolute in found:
         try:
-            files[state.path] = paths.read_contained(Path(state.absolute), [workspace.root])
+            files[path] = paths.read_contained(absolute, [workspace.root])
         except CommonplaceError as error:
-            failures.append(FileFailure(paths.shown(state.path), str(error)))
+            failures.append(FileFailure(paths.shown(path), str(error)))
     return files, tuple(failures)
 
 

@@ -336,7 +336,7 @@ def _unnamed(
 
 
 def _remedy(path: str, own: Set[str]) -> str:
-    if path == paths.SETTINGS_FILE:
+    if os.path.basename(path) in ("config.toml", paths.FORMER_SETTINGS):
         return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
         return f"it was not changed, or is written again: {remedies.say('forget.again')}"
