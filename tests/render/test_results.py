@@ -204,7 +204,7 @@ def test_factors_add_up_to_the_score(values: list[float]) -> None:
 def test_an_explanation_reads_as_a_sum() -> None:
     factors = (Factor("meaning", 0.60004), Factor("words", 0.25, "2 of 3"), Factor("age", -0.02655))
     text = rendered.explanation(hit(factors=factors))
-    assert text == "0.8235 = 0.6001 meaning + 0.2500 words (2 of 3) - 0.0266 age"
+    assert text == "0.8235 = 0.6000 meaning + 0.2500 words (2 of 3) - 0.0265 age"
 
 
 # --- everything else --------------------------------------------------------------------------------

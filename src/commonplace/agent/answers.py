@@ -286,19 +286,17 @@ def state(status: Status) -> Answer:
 def written(entry: Written) -> Answer:
     """Say where an entry went, and what was taken out of it."""
     from commonplace.render import screen
-    from commonplace.types import cite
 
-    citation = cite(entry.path, entry.start_line, entry.end_line) if entry.start_line else entry.path
     done = "Not written again, it stands at" if entry.again else "Written to"
     done = done if entry.start_line else "It waits to be written to"
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
     near = "These stand nearby; memory_correct those that no longer hold:"
     text = [
-        f"{done} {screen.name(citation)}.{out}",
+        f"{done} {screen.name(entry.citation)}.{out}",
         *(f"Warning: {warning}" for warning in entry.warnings),
         *([near, _cited(entry.near)] if entry.near else []),
     ]
-    data = {"citation": citation, **_place(entry.path, entry.start_line, entry.end_line)}
+    data = {"citation": entry.citation, **_place(entry.path, entry.start_line, entry.end_line)}
     more = {"warnings": list(entry.warnings)} if entry.warnings else {}
     also = {"near": _cited_data(entry.near), "note": NOTE} if entry.near else {}
     return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more, **also})

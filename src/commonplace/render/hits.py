@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
@@ -375,21 +375,15 @@ def explanation(hit: Hit) -> str:
 
 
 def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, str]]:
-    """Return factors rounded to 4 places so that they add up to the rounded score.
+    """Return factors rounded to 4 places so that they add up to the rounded score, with its limit if need be.
 
-    The rest of rounding goes to the largest factor; a larger rest (a score is kept within 0..1) gets a line
-    of its own.
+    Their sums are rounded, so that the rest of one goes to the next.
     """
-    rounded = [(f.name, round(f.value, 4), f.note) for f in factors]
-    rest = round(round(score, 4) - sum(value for _, value, _ in rounded), 4)
-    if not rest:
-        return rounded
-    if not rounded or abs(rest) > 0.00005 * (len(rounded) + 1) + 1e-9:
-        return [*rounded, ("limit", rest, "")]
-    largest = max(range(len(rounded)), key=lambda number: abs(rounded[number][1]))
-    name, value, note = rounded[largest]
-    rounded[largest] = (name, round(value + rest, 4), note)
-    return rounded
+    sums = [round(total, 4) for total in accumulate((factor.value for factor in factors), initial=0.0)]
+    values = [round(after - before, 4) for before, after in pairwise(sums)]
+    rest = round(round(score, 4) - sums[-1], 4)
+    shown = [(one.name, value, one.note) for one, value in zip(factors, values, strict=True)]
+    return [*shown, *([("limit", rest, "")] if rest else [])]
 
 
 def footer(result: SearchResult, tokens: int | None = None) -> str:
@@ -397,16 +391,21 @@ def footer(result: SearchResult, tokens: int | None = None) -> str:
 
     `tokens` are those shown of the hits, if that is not all of them.
     """
-    parts = [count(len(result.hits), "hit"), *([WEAKLY] if result.weak and result.hits else [])]
-    if result.hits and result.all_tokens:
-        shown = count(result.tokens if tokens is None else tokens, "token")
-        parts.append(f"{shown} of {result.all_tokens:,} in all notes")
-    parts.append(result.engine or answered_by(result.level, result.mode, listing=result.listing))
-    if result.timings_ms:
-        parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
-    if result.stale:
-        parts.append(f"stale: {count(result.stale, 'file')}, {remedies.say('sync')}")
-    return " · ".join(parts)
+    shown = count(result.tokens if tokens is None else tokens, "token")
+    parts = [
+        count(len(result.hits), "hit"),
+        WEAKLY if result.weak and result.hits else "",
+        f"{shown} of {result.all_tokens:,} in all notes" if result.hits and result.all_tokens else "",
+        result.engine or answered_by(result.level, result.mode, listing=result.listing),
+        f"{sum(result.timings_ms.values()):.0f} ms" if result.timings_ms else "",
+        stale(result.stale),
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def stale(files: int) -> str:
+    """Say how many files are not read yet, and what helps; empty for none."""
+    return f"stale: {count(files, 'file')}, {remedies.say('sync')}" if files else ""
 
 
 def timings(result: SearchResult) -> str:

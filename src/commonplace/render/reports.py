@@ -6,7 +6,6 @@ As JSON they are what `commonplace.types.data.to_data` makes of them.
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -14,33 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.render import count, screen
-from commonplace.render.hits import INDENT, numbers, passage, undated
+from commonplace.render.hits import INDENT, numbers, passage, stale, undated
 from commonplace.render.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
 if TYPE_CHECKING:
-    from commonplace.types import (
-        Answer,
-        Cited,
-        CollectionInfo,
-        Confirmed,
-        Corrected,
-        Erased,
-        Erasure,
-        Estimate,
-        Excerpt,
-        Gathered,
-        Hit,
-        Import,
-        NoteInfo,
-        Recall,
-        Run,
-        Status,
-        SyncReport,
-        Timeline,
-        Usage,
-        Written,
-    )
+    from commonplace import types
 
 ANCHOR = "▶ "
 NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
@@ -48,7 +26,7 @@ _DAYS_SHOWN = 14
 _LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
 _STAMP = 15  # characters of a run's id that say when it was made
 _COMMIT = 7
-_ROOM, _LEAST = 28, 12  # cells for what a run is: with the commit before it, and at least
+_WIDE = 96  # cells of a terminal that has room for commits
 _LEFT = {
     "edited": "edited here, and another at the source by now: left as it is",
     "gone": "gone from here, and another at the source by now: not written again",
@@ -56,22 +34,12 @@ _LEFT = {
 }
 _COLORS = {"+": "green", "-": "red", "@": "cyan", "#": "dim"}
 _STORES = {
-    "notes": "notes",
-    "links": "links to notes",
-    "transcripts": "transcripts",
-    "spool": "entries that wait",
-    "history": "the record of changes",
-    "usage": "the record of use",
-    "answers": "answers of language models",
-    "vectors": "vectors of models",
-    "index": "the index",
-    "marks": "marks of sessions",
-    "logs": "logs",
-    "leftovers": "temporary files",
-    "foreign": "records that were set aside",
-    "requests": "what agents asked for",
-    "copies": "what is kept of the last writes",
-}
+    "notes": "notes", "links": "links to notes", "transcripts": "transcripts", "spool": "entries that wait",
+    "history": "the record of changes", "usage": "the record of use", "answers": "answers of language models",
+    "vectors": "vectors of models", "index": "the index", "marks": "marks of sessions", "logs": "logs",
+    "leftovers": "temporary files", "foreign": "records that were set aside",
+    "requests": "what agents asked for", "copies": "what is kept of the last writes",
+}  # fmt: skip
 _READ = ("notes", "transcripts", "spool")
 _ERASED_CELLS = 100  # cells of a line of a note
 _MOST_ERASED = 200  # places of notes that are shown one by one
@@ -82,7 +50,7 @@ WEIGHTS = {"own": "ranked as your own notes are", "reference": "your own notes g
 # --- recalls and notes ----------------------------------------------------------------------------------
 
 
-def recall_data(recall: Recall) -> dict[str, Any]:
+def recall_data(recall: types.Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
     from commonplace.render.hits import to_data
 
@@ -94,11 +62,11 @@ def recall_data(recall: Recall) -> dict[str, Any]:
     }
 
 
-def _layers(recall: Recall) -> Sequence[str]:
+def _layers(recall: types.Recall) -> Sequence[str]:
     return recall.layers or ("full",) * len(recall.hits)
 
 
-def recall_footer(recall: Recall) -> str:
+def recall_footer(recall: types.Recall) -> str:
     """Return how much of the budget a recall took, from how many passages, and which level answered."""
     nouns = (("full", "passage"), ("snippet", "snippet"), ("index", "row"))
     counts = [(_layers(recall).count(layer), noun) for layer, noun in nouns]
@@ -108,15 +76,15 @@ def recall_footer(recall: Recall) -> str:
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
         f"{taken}{left_out}{repeated}",
-        *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
-        *([WEAKLY] if recall.weak and recall.hits else []),
+        f"all notes: {count(recall.all_tokens, 'token')}" if recall.all_tokens else "",
+        WEAKLY if recall.weak and recall.hits else "",
         answered_by(recall.level, listing=recall.listing),
-        *([f"stale: {count(recall.stale, 'file')}, {remedies.say('sync')}"] if recall.stale else []),
+        stale(recall.stale),
     ]
-    return " · ".join(parts)
+    return " · ".join(filter(None, parts))
 
 
-def answer_data(answer: Answer) -> dict[str, Any]:
+def answer_data(answer: types.Answer) -> dict[str, Any]:
     """Return an answer as plain data, each citation with its number."""
     from commonplace.render.hits import to_data
 
@@ -128,7 +96,9 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def answer_text(answer: Answer, look: Look = PLAIN, locate: Callable[[Hit], str] | None = None) -> str:
+def answer_text(
+    answer: types.Answer, look: Look = PLAIN, locate: Callable[[types.Hit], str] | None = None
+) -> str:
     """Render an answer, and below it where each of its citations stands and of which day that is."""
     lines = []
     code = False
@@ -150,14 +120,14 @@ def answer_text(answer: Answer, look: Look = PLAIN, locate: Callable[[Hit], str]
     return "\n".join(lines)
 
 
-def answer_footer(answer: Answer) -> str:
+def answer_footer(answer: types.Answer) -> str:
     """Return which model answered from how many passages, and what that took."""
     took = f"{count(answer.tokens_in, 'token')} in, {answer.tokens_out:,} out"
     parts = [answer.model, count(answer.given, "passage"), took, *([WEAKLY] if answer.weak else [])]
     return " · ".join(parts)
 
 
-def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
+def excerpt_text(excerpt: types.Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
     """Render lines of a note, with their numbers if wanted; on a terminal they are wrapped."""
     width = len(str(excerpt.end_line))
     rows: Iterable[tuple[int | None, str]] = enumerate(map(screen.clean, excerpt.lines))
@@ -169,7 +139,7 @@ def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) 
     return "\n".join(f"{look.style(lead.rjust(width), 'dim')}  {row}" for lead, row in leads)
 
 
-def written_text(written: Written) -> str:
+def written_text(written: types.Written) -> str:
     """Say where an entry went: `path:12-18`; the path alone where it waits."""
     if not written.start_line:
         return screen.name(written.path)
@@ -181,7 +151,7 @@ def extent(size: int, turns: int) -> str:
     return count(turns, "turn") if turns else screen.size(size)
 
 
-def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN, *, numbered: int = 0) -> str:
+def notes_text(notes: Sequence[types.NoteInfo], look: Look = PLAIN, *, numbered: int = 0) -> str:
     """List notes: path, date, size, title; on a terminal paths and titles that are too long are cut.
 
     There the first ones, `numbered` of them, have their numbers. A conversation has its turns for a size.
@@ -200,7 +170,7 @@ def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN, *, numbered: int =
     return "\n".join(map("".join, zip_longest(lead, table, fillvalue=" " * beside)))
 
 
-def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
+def gathered_text(gathered: types.Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
     """Render several notes, each below a line with its path and its first and last line."""
     blocks = []
     for one in gathered.excerpts:
@@ -210,7 +180,7 @@ def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAI
     return "\n\n".join(blocks)
 
 
-def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
+def timeline_text(timeline: types.Timeline, look: Look = PLAIN) -> str:
     """Render the passages around an anchor in order, below a line for each day; the anchor is marked.
 
     On a terminal each passage has its number.
@@ -236,7 +206,7 @@ def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
 # --- the index ------------------------------------------------------------------------------------------
 
 
-def sync_text(report: SyncReport) -> str:
+def sync_text(report: types.SyncReport) -> str:
     """Say on one line what a sync did; on more what went wrong with it."""
     changes = ("added", "changed", "moved", "removed")
     parts = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
@@ -249,7 +219,7 @@ def sync_text(report: SyncReport) -> str:
     return " · ".join([f"synced in {report.seconds:.1f} s", *why, *parts])
 
 
-def estimate_text(estimate: Estimate) -> str:
+def estimate_text(estimate: types.Estimate) -> str:
     """Say on one line what a sync would take."""
     fresh = estimate.texts - estimate.known
     if not fresh:
@@ -266,7 +236,7 @@ def estimate_text(estimate: Estimate) -> str:
     return " · ".join(parts)
 
 
-def status_text(status: Status, look: Look = PLAIN) -> str:
+def status_text(status: types.Status, look: Look = PLAIN) -> str:
     """Render the state of a workspace as a short table."""
     fresh = f"stale: {count(status.stale, 'file')}" if status.stale else "up to date"
     fresh = "a sync is running" if status.syncing else fresh
@@ -289,7 +259,7 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
     return "\n".join([*table, "", collections_text(status.collections, look)])
 
 
-def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) -> str:
+def collections_text(collections: Sequence[types.CollectionInfo], look: Look = PLAIN) -> str:
     """Render collections as a table: name, weight, notes, passages, patterns, folder."""
     rows = [("collection", "weight", "notes", "passages", "files", "folder")]
     for one in collections:
@@ -302,26 +272,18 @@ def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) 
 # --- changes --------------------------------------------------------------------------------------------
 
 
-def log_text(runs: Sequence[Run], look: Look = PLAIN) -> str:
+def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
     """List runs, a row for each: its id, kind, author, lines, files, commit, what it is and became.
 
-    The commit is left out where that leaves no room for the rest.
+    The commit is left out on a narrow terminal.
     """
     if not runs:
         return ""
     names = short_names([run.id for run in runs])
-    for git in (any(run.commit for run in runs), False):
-        head = ("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "")
-        rows = screen.table(
-            [head, *((names[run.id], *_cells(run, git), "") for run in runs)], (3, 4), trim=False
-        )
-        room = (look.width or sys.maxsize) - screen.cells(rows[0])
-        if room >= _ROOM:
-            break
-    what = ["what", *map(_what, runs)]
-    return "\n".join(
-        (row + screen.shorten(text, max(_LEAST, room))).rstrip() for row, text in zip(rows, what, strict=True)
-    )
+    git = any(run.commit for run in runs) and (look.width is None or look.width >= _WIDE)
+    head = ("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "what")
+    rows = [(names[run.id], *_cells(run, git), _what(run)) for run in runs]
+    return "\n".join(map(look.fit, screen.table([head, *rows], (3, 4))))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -330,14 +292,14 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: name if stamps.count(name[:_STAMP]) > 1 else name[:_STAMP] for name in names}
 
 
-def _cells(run: Run, git: bool) -> tuple[str, ...]:
+def _cells(run: types.Run, git: bool) -> tuple[str, ...]:
     who = screen.shorten(screen.one_line(run.about.agent or run.about.by), 12)
     added, removed = (sum(getattr(file, side) for file in run.files) for side in ("added", "removed"))
     commit = [run.commit[:_COMMIT]] if git else []
     return (screen.one_line(run.about.kind), who, f"+{added} -{removed}", str(len(run.files)), *commit)
 
 
-def _what(run: Run) -> str:
+def _what(run: types.Run) -> str:
     flags = (
         (run.state != "done", run.state),
         (bool(run.undone), "undone"),
@@ -347,7 +309,7 @@ def _what(run: Run) -> str:
     return (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
 
 
-def run_text(run: Run, look: Look = PLAIN) -> str:
+def run_text(run: types.Run, look: Look = PLAIN) -> str:
     """Tell all that is known of a run but its diff."""
     about = run.about
     files = []
@@ -386,7 +348,7 @@ def diff_text(diff: str, look: Look = PLAIN) -> str:
     return "\n".join(lines)
 
 
-def import_text(done: Import, look: Look = PLAIN) -> str:
+def import_text(done: types.Import, look: Look = PLAIN) -> str:
     """List what an import wrote, or would write: notes, collections and contexts that are not as before."""
     rows = []
     for file in done.files:
@@ -402,7 +364,7 @@ def import_text(done: Import, look: Look = PLAIN) -> str:
     return "\n".join(map(look.fit, lines))
 
 
-def import_outcome(done: Import) -> str:
+def import_outcome(done: types.Import) -> str:
     """Say in one line what an import came to, or would come to."""
     entries = sum(file.added for file in done.files)
     updated, differs = sum(file.updated for file in done.files), sum(file.differs for file in done.files)
@@ -419,25 +381,25 @@ def import_outcome(done: Import) -> str:
     return f"{done.source}: {', '.join(filter(None, told)) or 'nothing new'}"
 
 
-def corrected_text(done: Corrected) -> str:
+def corrected_text(done: types.Corrected) -> str:
     """Say what was struck, and where the new statement stands."""
     struck = f"struck {', '.join(map(screen.one_line, done.struck))}"
     return f"{struck}; {screen.one_line(done.written)} stands instead" if done.written else struck
 
 
-def confirmed_text(done: Confirmed) -> str:
+def confirmed_text(done: types.Confirmed) -> str:
     """Say what holds from now on, or was struck."""
     places = ", ".join(map(screen.one_line, done.statements))
     return f"{'rejected' if done.rejected else 'confirmed'} {places}"
 
 
-def cited_text(statements: Sequence[Cited], look: Look = PLAIN, *, numbered: bool = False) -> str:
+def cited_text(statements: Sequence[types.Cited], look: Look = PLAIN, *, numbered: bool = False) -> str:
     """List statements with where they stand, a line each; `numbered` from 1, to choose by."""
     lines = (f"{screen.name(one.citation)}  {screen.one_line(one.text)}" for one in statements)
     return "\n".join(look.fit(f"{n:>3}  {line}" if numbered else line) for n, line in enumerate(lines, 1))
 
 
-def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
+def erasure_text(erasure: types.Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
     lines = [*_erased_notes(erasure.places, look), *_erased_elsewhere(erasure.places)]
     beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
@@ -449,7 +411,7 @@ def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
     return "\n".join(lines)
 
 
-def _erased_elsewhere(places: Sequence[Erased]) -> Iterator[str]:
+def _erased_elsewhere(places: Sequence[types.Erased]) -> Iterator[str]:
     stores: Counter[str] = Counter()
     for place in places:
         if place.where == "links":
@@ -460,7 +422,7 @@ def _erased_elsewhere(places: Sequence[Erased]) -> Iterator[str]:
         yield f"{name}: {number}"
 
 
-def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
+def _erased_notes(places: Sequence[types.Erased], look: Look) -> Iterator[str]:
     notes = [place for place in places if place.where == "notes"]
     width = _ERASED_CELLS if look.width is None else min(_ERASED_CELLS, look.width - 2)
     for place in notes[:_MOST_ERASED]:
@@ -474,7 +436,7 @@ def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
         yield f"and {len(notes) - _MOST_ERASED} more places in notes"
 
 
-def erasure_count(places: Sequence[Erased]) -> str:
+def erasure_count(places: Sequence[types.Erased]) -> str:
     """How much it is as a person counts: what notes, transcripts and entries say; the rest is made of it."""
     read = sum(place.count for place in places if place.where in _READ)
     made = any(place.where not in _READ for place in places)
@@ -487,7 +449,7 @@ def erasure_count(places: Sequence[Erased]) -> str:
 # --- use ------------------------------------------------------------------------------------------------
 
 
-def usage_text(usage: Usage, look: Look = PLAIN) -> str:
+def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
     blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
     if usage.questions:
@@ -505,7 +467,7 @@ def usage_text(usage: Usage, look: Look = PLAIN) -> str:
     return "\n\n".join(blocks)
 
 
-def _unanswered(usage: Usage, look: Look) -> str:
+def _unanswered(usage: types.Usage, look: Look) -> str:
     width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
     rows = [
         (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
@@ -514,7 +476,7 @@ def _unanswered(usage: Usage, look: Look) -> str:
     return screen.headed([("times", "last", "found nothing"), *rows], (0,), look)
 
 
-def _never_found(usage: Usage, look: Look) -> str:
+def _never_found(usage: types.Usage, look: Look) -> str:
     notes = usage.never_found
     shown = notes[:NEVER_SHOWN]
     rows = [(one.date or "", screen.size(one.size), screen.name(one.path)) for one in shown]
@@ -524,7 +486,7 @@ def _never_found(usage: Usage, look: Look) -> str:
     return screen.headed([("date", "size", title), *rows], (1,), look) + rest
 
 
-def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
+def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
     if not usage.recording:
         yield "off", "usage.record is false: nothing is recorded"
     yield "record", screen.one_line(usage.store) + (f", since {usage.since}" if usage.since else ", empty")

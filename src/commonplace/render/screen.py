@@ -15,14 +15,9 @@ ELLIPSIS = "…"
 # Of the 256 colours, which no theme changes, some that are read on black and on white: each has a contrast of
 # 3.8 or more to both (WCAG 2.2, 1.4.3). `dim` is for what may be overlooked, such as the numbers of lines.
 _CODES = {
-    "bold": "1",
-    "dim": "2",
-    "cyan": "38;5;31",
-    "green": "38;5;28",
-    "red": "38;5;160",
-    "warning": "38;5;130",
-    "match": "1;38;5;163",
-}
+    "bold": "1", "dim": "2", "cyan": "38;5;31", "green": "38;5;28", "red": "38;5;160",
+    "warning": "38;5;130", "match": "1;38;5;163",
+}  # fmt: skip
 # Control characters, with which escape sequences begin. Tabs and newlines stay.
 _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
@@ -151,22 +146,18 @@ def place(path: str, first: int, last: int) -> str:
     return f"{name(path)}:{first}" + (f"-{last}" if last != first else "")
 
 
-def table(lines: Sequence[Sequence[str]], right: Collection[int] = (), *, trim: bool = True) -> list[str]:
-    """Put cells of the same column below each other, those of the columns `right` at their right edge.
-
-    With `trim` no line ends with blanks.
-    """
+def table(lines: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Put cells of the same column below each other, those of the columns `right` at their right edge."""
     if not lines:
         return []
     widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
-    rows = (
+    return [
         "  ".join(
             " " * (width - cells(cell)) + cell if column in right else pad(cell, width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
+        ).rstrip()
         for line in lines
-    )
-    return [row.rstrip() for row in rows] if trim else list(rows)
+    ]
 
 
 def headed(lines: Sequence[Sequence[str]], right: Collection[int] = (), look: Look = PLAIN) -> str:

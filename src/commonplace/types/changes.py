@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from commonplace.types.data import cite
+from commonplace.types.data import Cites
 
 if TYPE_CHECKING:
     from commonplace.types.notes import Cited
@@ -176,7 +176,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class Erased(Cites):
     """One erased place: its store, file, lines (0: the whole file, or a store without lines) and text.
 
     Of its words private parts are blank and secrets redacted, as where notes are read. `rest` is what is left
@@ -194,13 +194,6 @@ class Erased:
     rest: str = ""
 
     JSON: ClassVar = "where path start_line end_line text rest count citation"
-
-    @property
-    def citation(self) -> str:
-        """Where it stands, as hits cite it."""
-        if not self.start_line:
-            return self.path
-        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

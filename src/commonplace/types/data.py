@@ -12,18 +12,23 @@ if TYPE_CHECKING:
 def to_data(value: object) -> Any:  # noqa: ANN401 - what `json.dumps` takes
     """Return a value with everything in it as mappings, lists and scalars.
 
-    A class says in `JSON` which attributes are shown, in that order; `score=shown_score` shows `shown_score`
-    as `score`.
-    Without it a dataclass shows its fields and a named tuple its items.
+    A class says in `JSON` which attributes are shown, in that order; `id=docid` shows `docid` as `id`,
+    `score:4` a score to four places. Without it a dataclass shows its fields and a named tuple its items.
     """
     if names := getattr(value, "JSON", "") or _names(value):
-        pairs = (name.partition("=") for name in names.split())
-        return {name: to_data(getattr(value, attribute or name)) for name, _, attribute in pairs}
+        return dict(_shown(value, name) for name in names.split())
     if isinstance(value, Mapping):
         return {key: to_data(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [to_data(inner) for inner in value]
     return value
+
+
+def _shown(value: object, spelled: str) -> tuple[str, object]:
+    shown, _, digits = spelled.partition(":")
+    name, _, attribute = shown.partition("=")
+    found = getattr(value, attribute or name)
+    return name, to_data(round(found, int(digits)) if digits else found)
 
 
 def _names(value: object) -> str:
@@ -33,6 +38,20 @@ def _names(value: object) -> str:
     if is_dataclass(value):
         return " ".join(field.name for field in fields(value))
     return " ".join(getattr(value, "_fields", ()))
+
+
+class Cites:
+    """Mixin: the citation of lines of a file."""
+
+    __slots__ = ()
+    path: str
+    start_line: int
+    end_line: int
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`, `path#L12` for a single line, the path alone without lines."""
+        return cite(self.path, self.start_line, self.end_line) if self.start_line else self.path
 
 
 def cite(path: str, start_line: int, end_line: int) -> str:

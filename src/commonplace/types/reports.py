@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from commonplace.base.values import dataclass
-from commonplace.types.data import cite
+from commonplace.types.data import Cites
 from commonplace.types.results import Level
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(Cites):
     """Where `remember` put an entry, and which kinds of secrets were redacted from it.
 
     `near` are the nearest existing statements, which are left as they are. `warnings` name the lines that
@@ -76,14 +76,8 @@ class SyncReport:
     seconds: float = 0.0
 
     JSON: ClassVar = (
-        "added changed moved removed unchanged failed embedded reused pending rebuilt warnings"
-        " seconds=shown_seconds"
+        "added changed moved removed unchanged failed embedded reused pending rebuilt warnings seconds:3"
     )
-
-    @property
-    def shown_seconds(self) -> float:
-        """The seconds as they are shown: to three places."""
-        return round(self.seconds, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +199,7 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Cites):
     """A passage of a dated note; `is_anchor` for the requested passage, `labels` as those of a hit."""
 
     path: str
@@ -219,11 +213,6 @@ class Moment:
     labels: tuple[str, ...] = ()
 
     JSON: ClassVar = "path start_line end_line date headings labels text docid is_anchor citation"
-
-    @property
-    def citation(self) -> str:
-        """`path#L12-L18`, or `path#L12` for a single line."""
-        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +289,7 @@ class Usage:
 
     JSON: ClassVar = (
         "recording store since days answered opened opened_ranks median_ms tokens all_tokens levels"
-        " most_found most_opened unanswered never_found missed late questions reciprocal_rank=shown_rank"
+        " most_found most_opened unanswered never_found missed late questions reciprocal_rank:4"
     )
 
     @property
@@ -313,11 +302,6 @@ class Usage:
         """The mean of 1/rank over the questions with an opened hit: 1 where it was always the first."""
         ranks = self.opened_ranks or {}
         return sum(count / rank for rank, count in ranks.items()) / max(1, sum(ranks.values()))
-
-    @property
-    def shown_rank(self) -> float:
-        """That mean as it is shown: to four places."""
-        return round(self.reciprocal_rank, 4)
 
 
 State = Literal["ok", "warning", "wrong", "skipped"]

@@ -8,7 +8,7 @@ from dataclasses import field
 from commonplace.base import tokens as estimates
 from commonplace.base.tuples import NamedTuple
 from commonplace.base.values import dataclass
-from commonplace.types.data import cite
+from commonplace.types.data import Cites, cite
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Cites):
     """A ranked passage: where it stands, what it says, why it was found.
 
     `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
@@ -96,24 +96,19 @@ class Hit:
     workspace: str = ""
 
     JSON = (
-        "path start_line end_line score=shown_score title headings date collection docid citation contexts"
+        "path start_line end_line score:4 title headings date collection docid citation contexts"
         " labels until tokens text others=shown_others"
     )
+
+    @property
+    def shown_others(self) -> list[dict[str, object]]:
+        """The other places with their citations."""
+        return [{**place._asdict(), "citation": place.citation} for place in self.others]
 
     @property
     def is_listed(self) -> bool:
         """Tell whether it belongs to a listing, which has no scores."""
         return not (self.score or self.factors)
-
-    @property
-    def shown_score(self) -> float:
-        """The score as it is shown: to four places."""
-        return round(self.score, 4)
-
-    @property
-    def shown_others(self) -> list[dict[str, object]]:
-        """The other places as they are shown: with their citations."""
-        return [{**place._asdict(), "citation": place.citation} for place in self.others]
 
     @property
     def tokens(self) -> int:
@@ -124,11 +119,6 @@ class Hit:
     def standing(self) -> tuple[str, ...]:
         """The labels, `struck` with the day on which that was."""
         return tuple(f"{one} {self.until}" if self.until and one == "struck" else one for one in self.labels)
-
-    @property
-    def citation(self) -> str:
-        """`path#L12-L18`, or `path#L12` for a single line."""
-        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,11 @@ def of(kind: object) -> Schema:
 def parts(kind: type, names: str = "") -> dict[str, Schema]:
     """Describe the properties that a class is shown with, or attributes by their names."""
     shown = names or getattr(kind, "JSON", "") or " ".join(_fields(kind))
-    pairs = [
-        (name, attribute or name) for name, _, attribute in (one.partition("=") for one in shown.split())
-    ]
+    pairs = (one.partition(":")[0].partition("=") for one in shown.split())
     hints = _hints(kind)
     return {
-        name: of(hints[attribute] if attribute in hints else _returned(kind, attribute))
-        for name, attribute in pairs
+        name: of(hints[key] if (key := attribute or name) in hints else _returned(kind, key))
+        for name, _, attribute in pairs
     }
 
 
