@@ -150,13 +150,13 @@ MOST = {
     "__init__": (106, 22),
     "__main__": (5, 3),
     "agent": (5_400, 3_555),
-    "base": (3_762, 2_401),
+    "base": (3_114, 1_965),
     "bench": (1_255, 802),
     "changes": (2_742, 1_902),
     "chunking": (726, 479),
-    "cli": (8_156, 4_830),
+    "cli": (8_155, 4_829),
     "clients": (1_536, 967),
-    "config": (2_455, 1_537),
+    "config": (2_454, 1_537),
     "demo": (130, 80),
     "diagnosis": (2_068, 1_342),
     "edit": (4_264, 3_002),
@@ -166,14 +166,14 @@ MOST = {
     "language": (2_570, 1_511),
     "markdown": (3_680, 2_495),
     "memory": (1_261, 668),
-    "notes": (2_073, 1_423),
+    "notes": (1_933, 1_315),
     "panel": (2_932, 2_057),
     "providers": (6_638, 4_240),
     "redaction": (2_550, 1_247),
     "render": (1_285, 841),
     "search": (7_706, 5_019),
     "servers": (6_519, 4_006),
-    "storage": (335, 221),
+    "storage": (819, 544),
     "transcripts": (1_489, 1_018),
     "types": (1_427, 806),
     "upkeep": (6_921, 4_615),
@@ -278,11 +278,11 @@ _OF_OS = frozenset(
 )
 _HARMLESS = frozenset({"shutil.which", "shutil.disk_usage", "shutil.get_terminal_size"})
 # The door itself.
-DOOR = {"base.database", "base.root", "base.swap"}
+DOOR = {"base.database", "base.root"}
 # Module -> what it uses, and why that is no path from a foreign folder.
 EXCEPTIONS = {
-    "base.atomic": (
-        {"open", "rename", "unlink", "os.open", "os.link", "os.rename", "os.replace", "os.unlink"},
+    "storage.files": (
+        {"open", "unlink", "os.open", "os.link", "os.rename", "os.replace", "os.unlink"},
         "calls relative to a folder that a root holds open",
     ),
     "servers.local": ({"os.mkdir"}, "the folder of the user's sockets, which is looked at afterwards"),
@@ -312,10 +312,6 @@ EXCEPTIONS = {
         "an index whose signature was checked, into the user's cache",
     ),
     "base.installation": ({"read_text"}, "what describes this very installation"),
-    "notes.writes": (
-        {"open", "os.rename", "os.replace", "os.unlink"},
-        "calls relative to a folder that a root holds open",
-    ),
     "servers.daemon": ({"read_text"}, "/proc"),
     "servers.stdio": ({"os.open"}, "the null device"),
     "notes.watch": ({"read_bytes"}, "/proc"),
@@ -356,7 +352,7 @@ def _called(node: ast.Call) -> str:
 # Roots; modules, whose functions are looked at by themselves; classes of ours with methods of these names.
 _OWNERS = re.compile(
     r"Root\(.*\)|(paths\.)?root_of\(.*\)|(.*\.)?_?(files|root|kept)|door|_PACKAGE"
-    r"|os|atomic|documents|config|self|state|self\._files\[path\]"
+    r"|os|files|documents|config|self|state|self\._files\[path\]"
     r"|Memory|Transcript|self\._idle|self\._summarizer\.pending|index|archive",
     re.DOTALL,
 )

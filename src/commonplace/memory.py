@@ -259,8 +259,8 @@ class Memory:
         """
         from datetime import datetime
 
-        from commonplace.base.atomic import Busy
         from commonplace.notes import layout
+        from commonplace.storage.files import Busy
         from commonplace.types import Entry, Provenance
 
         check_text("text", text)
@@ -309,8 +309,8 @@ class Memory:
 
     def _queue(self, entry: Entry) -> Written:
         """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
-        from commonplace.base.atomic import Busy
         from commonplace.changes.spool import Spool
+        from commonplace.storage.files import Busy
         from commonplace.types import Written
 
         note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())

@@ -97,7 +97,7 @@ def test_a_full_queue_spools_to_disk_and_the_next_start_writes_it(
     loop._worker._capacity = 5000
     lock = Workspace(root).locks / "notes.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    from commonplace.base.atomic import locked
+    from commonplace.base.locks import locked
 
     with locked(lock):  # nobody can write notes meanwhile
         for number in range(2000):

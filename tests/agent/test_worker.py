@@ -18,8 +18,8 @@ import pytest
 from commonplace import Memory
 from commonplace.agent.worker import Chore, IndexWorker
 from commonplace.base import paths
-from commonplace.base.atomic import locked
 from commonplace.base.errors import IndexUnavailable
+from commonplace.base.locks import locked
 from commonplace.changes.spool import Spool
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Turn

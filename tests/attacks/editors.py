@@ -31,13 +31,10 @@ from datetime import datetime
 from pathlib import Path
 from commonplace.base import paths
 from commonplace.notes import layout
+from commonplace.storage import files
 without = sys.argv[5].split()
-if without:
-    from commonplace.base import swap
 if "lease" in without:
-    swap.lease = lambda descriptor: None
-if "exchange" in without:
-    swap._renamed = lambda *arguments: False
+    files.is_open_for_writing = lambda descriptor: None
 if "link" in without:
     def link(*arguments, **named):
         raise PermissionError(1, "Operation not permitted")
@@ -194,7 +191,7 @@ def run(
 ) -> Account:  # fmt: skip
     """Let an editor save a note `saves` times beside processes that `remember`, and account for every line.
 
-    `without` names what the system cannot do: `lease`, `exchange`, `link`. `gap` is how old at least what the
+    `without` names what the system cannot do: `lease`, `link`. `gap` is how old at least what the
     editor read is when it saves, in seconds.
     """
     note = root / "memory" / f"{DAY}.md"

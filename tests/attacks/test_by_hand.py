@@ -13,11 +13,12 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent.tools import call
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import ConfigError
 from commonplace.changes import runs, undo
 from commonplace.edit.forget import selection
 from commonplace.index import store
+from commonplace.storage import files
 from commonplace.types import Selection
 from commonplace.types.changes import About, Change
 from commonplace.upkeep import rollup
@@ -81,7 +82,7 @@ def test_an_undo_looked_up_while_a_forgetting_cleans_the_record_is_not_damaged(r
         whole = (kept / "0.z").read_bytes()
 
         def clean() -> None:
-            with atomic.locked(lock):
+            with locks.locked(lock):
                 (kept / "0.z").write_bytes(b"half")
                 held.set()
                 over.wait(0.4)
@@ -104,7 +105,7 @@ def test_a_look_beside_writers_fails_on_no_file_that_is_gone(root: Path) -> None
 
         def write() -> None:
             while not over.is_set():
-                atomic.replace(note, lambda data: (data + b"- x\n")[-4000:], lock=lock)
+                files.replace(note, lambda data: (data + b"- x\n")[-4000:], lock=lock)
 
         thread = threading.Thread(target=write)
         thread.start()
@@ -145,7 +146,7 @@ def test_many_writers_each_get_their_turn(root: Path, count: int, entries: int) 
 def test_an_index_that_another_process_has_just_begun_does_not_hide_the_notes(root: Path) -> None:
     with (
         Memory.open(root, overrides=NONE) as memory,
-        atomic.locked(paths.lock_file(memory.workspace, "sync")),
+        locks.locked(paths.lock_file(memory.workspace, "sync")),
     ):
         found = memory.search("ferns")
         assert [hit.path for hit in found.hits] == ["memory/2026-02-13.md"]
@@ -218,7 +219,7 @@ def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:
 
 def changed(memory: Memory, at: datetime, number: int) -> str:
     path = f"memory/{number}.md"
-    with atomic.locked(paths.lock_file(memory.workspace, "notes")):
+    with locks.locked(paths.lock_file(memory.workspace, "notes")):
         run = runs.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
         runs.save(memory.workspace, runs.Run(run.id, ABOUT, run.at, run.files, "done"))
         runs.prune(memory.workspace, 365, 200, at)

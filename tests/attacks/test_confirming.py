@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent.tools import call
-from commonplace.base import atomic, paths
+from commonplace.base import paths
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.changes import runs
 from commonplace.changes.spool import Spool
 from commonplace.edit.forget import journal, targets
+from commonplace.storage import files
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import Change
 from tests.attacks.person import SOURCE, Person
@@ -255,7 +256,7 @@ def test_the_preview_itself_is_what_is_forgotten_beside_writers(
                 head, _, rest = data.partition(b"\n\n")
                 return head + b"\n\n" + line + rest if top else data + line
 
-            atomic.replace(note, compose, lock=lock)
+            files.replace(note, compose, lock=lock)
             over.wait(0.002)
 
     writer = threading.Thread(target=write)
@@ -263,7 +264,7 @@ def test_the_preview_itself_is_what_is_forgotten_beside_writers(
     try:
         for round_ in range(rounds):
             begun = round_ + 1
-            atomic.replace(note, lambda data, n=round_: data + b"- Round %d is meant.\n" % n, lock=lock)  # type: ignore[misc]
+            files.replace(note, lambda data, n=round_: data + b"- Round %d is meant.\n" % n, lock=lock)  # type: ignore[misc]
             total = len(note.read_text().splitlines())
             preview = memory.forget(Selection("lines", f"{DAY}:{chance.randint(3, total)}"), dry_run=True)
             shown = Counter(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base import paths, swap
+from commonplace.base import paths
 from commonplace.notes import layout, writes
 from tests.attacks import editors
 
@@ -48,14 +46,14 @@ def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("without", ["lease", "lease exchange"])
+@pytest.mark.parametrize("without", ["lease"])
 @pytest.mark.parametrize("kind", editors.KINDS)
 def test_an_editor_loses_nothing_where_the_system_says_less(tmp_path: Path, kind: str, without: str) -> None:
     held(tmp_path, kind, 60, without=without)
 
 
-def test_an_editor_without_leases_and_exchanges(tmp_path: Path) -> None:
-    held(tmp_path, "append", 8, writers=2, without="lease exchange")
+def test_an_editor_where_the_system_says_less(tmp_path: Path) -> None:
+    held(tmp_path, "append", 8, writers=2, without="lease link")
 
 
 def test_what_was_read_long_ago_is_found_and_told(tmp_path: Path) -> None:
@@ -64,12 +62,8 @@ def test_what_was_read_long_ago_is_found_and_told(tmp_path: Path) -> None:
 
 
 def litter(workspace: paths.Workspace) -> list[str]:
-    """Temporary files, and more of what was replaced than the last one of each note."""
-    kept = list((workspace.state / "writes").glob("*.kept"))
-    places = [(folder, ending) for folder in (workspace.root, workspace.state) for ending in ("tmp", "new")]
-    return [path.name for path in kept[1:]] + [
-        path.name for folder, ending in places for path in folder.rglob(f"*.{ending}")
-    ]
+    """Temporary files."""
+    return [path.name for folder in (workspace.root, workspace.state) for path in folder.rglob("*.tmp")]
 
 
 # --- death amid an exchange ----------------------------------------------------------------------------
@@ -79,8 +73,8 @@ import os, shutil, signal, sys
 from datetime import datetime
 from pathlib import Path
 from commonplace.base import paths
-from commonplace.base import swap
 from commonplace.notes import layout
+from commonplace.storage import files
 start, places, without, stride = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split(), int(sys.argv[4])
 left = 0
 os.fsync = lambda descriptor: None  # a kill cuts no power
@@ -100,12 +94,16 @@ def fatal(module, name):
         return done
     setattr(module, name, step)
 
-if "exchange" in without:
-    swap._renamed = lambda *arguments: False
+if "link" in without:
+    def refused(*arguments, **named):
+        raise PermissionError(1, "Operation not permitted")
+    os.link = refused
 for name in ("fsync", "rename", "replace", "unlink", "link", "fchmod"):
     fatal(os, name)
-for name in ("exchange", "move_new", "lease"):
-    fatal(swap, name)
+if "exchange" in without:
+    files._exchange_names = lambda place: False
+else:
+    fatal(files, "_exchange_names")
 for step in range(1, 200, stride):
     place = places / f"{step:03}"
     shutil.copytree(start, place, copy_function=shutil.copy2)
@@ -129,7 +127,7 @@ def remember(workspace: paths.Workspace, text: str) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("first", "without"), [(True, ""), (False, ""), (False, "exchange")])
+@pytest.mark.parametrize(("first", "without"), [(True, ""), (False, ""), (True, "link"), (False, "exchange")])
 def test_killed_at_any_step_of_a_write(tmp_path: Path, first: bool, without: str, stride: int) -> None:
     start = paths.Workspace(tmp_path / "start")
     start.memory_dir.mkdir(parents=True)
@@ -157,35 +155,6 @@ def test_killed_at_any_step_of_a_write(tmp_path: Path, first: bool, without: str
 def read(workspace: paths.Workspace) -> str | None:
     note = workspace.memory_dir / "2026-02-13.md"
     return note.read_text() if note.exists() else None
-
-
-def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) -> None:
-    """The writer dies right after the exchange; the editor, who had the file open, saves into the old one."""
-    workspace = paths.Workspace(tmp_path)
-    workspace.memory_dir.mkdir()
-    remember(workspace, "one")
-    with open(workspace.memory_dir / "2026-02-13.md", "a") as editor:
-        child = os.fork()
-        if not child:
-            swap.lease = lambda descriptor: None  # type: ignore[assignment]
-            real = swap.exchange
-
-            def exchange(folder: int | None, one: str, other: str, **named: bool) -> bool:
-                done = real(folder, one, other, **named)
-                if other.endswith(".md"):
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return done
-
-            swap.exchange = exchange  # type: ignore[assignment]
-            remember(workspace, "two")
-            os._exit(0)
-        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
-        editor.write("- theirs\n")
-    (told,) = remember(workspace, "three")
-    assert "lacks a line that another program saved while it was replaced (- theirs)" in told
-    (copy,) = (workspace.state / "overwritten").glob("*.md")
-    assert copy.read_text() == "# 2026-02-13\n\n- 12:00 one\n- theirs\n"
-    assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
 
 @pytest.mark.parametrize("number", [60, pytest.param(500, marks=pytest.mark.slow)])

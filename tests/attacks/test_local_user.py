@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.cli.application import cli
 from commonplace.servers import daemon
 from commonplace.servers.daemon import Running
@@ -131,7 +131,7 @@ def test_who_writes_in_the_workspace_alone_is_sent_no_token(workspace: Path, tmp
         running = daemon.find(home)
         assert running is not None
         assert [(code, f"{running.url}/#code=" in out) for out, _, code in ends] == [(0, True)] * 2, ends
-        with socket.socket() as listener, atomic.locked(paths.lock_file(home, "serve")):
+        with socket.socket() as listener, locks.locked(paths.lock_file(home, "serve")):
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             listener.setblocking(False)

@@ -17,8 +17,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.base.atomic import locked
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.locks import locked
 from commonplace.changes.spool import Drained, Spool, Waiting, decode, encode
 from commonplace.types import Entry, Provenance
 

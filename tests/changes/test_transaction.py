@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 import pytest
 
-from commonplace.base import atomic, paths
+from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
 from commonplace.base.locks import LockTimeout
 from commonplace.changes import runs, transaction, undo
 from commonplace.notes import appends
+from commonplace.storage import files
 from commonplace.types.changes import About, Change, Run
 from tests.changes.conftest import ABOUT, Changing
 from tests.cli.conftest import environment
@@ -65,17 +66,17 @@ def test_a_disk_that_fills_up_amid_a_change(
 ) -> None:
     """What was exchanged is put back; where not even that can be done, the next command carries on."""
     changes = [change("MEMORY.md", b"# Memory\n"), change("memory/archive.md", b"- one\n")]
-    left, write = 1, atomic._write
+    left, write = 1, files._write
 
-    def full(*arguments: Any) -> None:
+    def full(*arguments: Any, **named: Any) -> None:
         nonlocal left
         left -= 1
         if left < 0 and (lasting or left == -1):
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(*arguments)
+        write(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, "_write", full)
+        patch.setattr(files, "_write", full)
         with pytest.raises(NoteUnreadable, match="no space left"):
             transaction.apply(workspace, changes, ABOUT)
     assert (workspace.memory_file.read_bytes() == b"# Memory\n") == lasting

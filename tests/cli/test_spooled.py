@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.base.atomic import locked
+from commonplace.base.locks import locked
 from commonplace.changes.spool import Spool
 from commonplace.notes import appends, writes
 from commonplace.types import Entry

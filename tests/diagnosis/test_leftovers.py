@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base import atomic
+from commonplace.base import locks
 from commonplace.base.paths import Workspace, lock_file
 from commonplace.diagnosis import workspace as checks
+from commonplace.storage import files
 from tests.diagnosis.conftest import Present, by_check, states
 
 
@@ -20,7 +21,7 @@ def test_nothing_is_left(case: Present, indexed: Path) -> None:
 
 def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
     lock = lock_file(Workspace(indexed), "notes")
-    own = indexed / "memory" / atomic.temporary_name("2026-02-13.md", lock, "fresh")
+    own = indexed / "memory" / files._temporary_name("2026-02-13.md", lock)
     old = time.time() - 3600
     for name in (own, indexed / "mine.tmp", indexed / ".other.tmp"):
         name.write_text("")
@@ -35,12 +36,12 @@ def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="Windows does not tell")
 def test_a_lock_that_is_held_is_told_and_left(case: Present, indexed: Path) -> None:
     lock = lock_file(Workspace(indexed), "sync")
-    with atomic.locked(lock):
+    with locks.locked(lock):
         found = by_check(checks.leftovers(case()))["index.locks"]
         assert (found.state, found.told) == ("ok", "another process is at work now (sync)")
-        with pytest.raises(atomic.LockTimeout), atomic.locked(lock, timeout_s=0):
+        with pytest.raises(locks.LockTimeout), locks.locked(lock, timeout_s=0):
             pass
     assert "index.locks" not in states(checks.leftovers(case()))
-    with atomic.locked(lock, timeout_s=0):
+    with locks.locked(lock, timeout_s=0):
         pass
     assert not checks.is_held(indexed / "none.lock")

@@ -159,45 +159,6 @@ def test_what_a_save_overwrote_is_said_once_and_restored(owner: Owner) -> None:
             assert owner.read(path).count("\r\n") == owner.read(path).count("\n")
 
 
-FIRST_GONE = {  # what stands before, what was remembered, what the other program makes of it, the line that is named
-    "edited above": (("Mira is allergic to nuts.", "Zanzibar"), {"nuts": "nuts and eggs"}, "Zanzibar"),
-    "two edited": (
-        ("The gate is red.", "The lamp is lit.", "Zanzibar"),
-        {"red": "blue", "lit": "out"},
-        "Zanzibar",
-    ),
-    "edited below": (("Zanzibar", "The gate is red."), {"red": "blue"}, "Zanzibar"),
-    "in Chinese": (("水表在地下室的左边。", "窗台上的花瓶"), {"左边": "右边"}, "窗台上的花瓶"),
-    "a bullet made anew": (
-        ("The gate is red.", "Zanzibar"),
-        {"- 12:00 The gate is red": "* The gate is red"},
-        "Zanzibar",
-    ),
-    "ticked": (("[ ] paint the fence", "Zanzibar"), {"[ ]": "[x]"}, "Zanzibar"),
-    "only edited": (("The gate is red.",), {"red": "blue"}, "The gate is red."),
-}
-
-
-def test_a_line_that_is_gone_is_named_before_one_that_was_edited(owner: Owner) -> None:
-    memory = owner.memory()
-    for number, (name, (entries, edits, named)) in enumerate(FIRST_GONE.items()):
-        day = NOW + timedelta(days=number)
-        note = owner.note(f"memory/{day:%Y-%m-%d}.md", FIRST)
-        for entry in entries:
-            memory.remember(entry, now=day)
-        lines = [
-            line
-            for line in note.read_text().splitlines(keepends=True)
-            if len(entries) == 1 or named not in line
-        ]
-        text = "".join(lines)
-        for old, new in edits.items():
-            text = text.replace(old, new)
-        note.write_text(text)
-        (said,) = memory.sync().warnings
-        assert named in said.partition(";")[0], (name, said)
-
-
 def test_what_the_owner_changed_of_their_own_stays_changed_after_a_restore(owner: Owner) -> None:
     memory = owner.memory()
     note = owner.note("memory/2026-02-01.md", FIRST)

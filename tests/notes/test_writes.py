@@ -124,7 +124,7 @@ def test_what_is_no_record_is_not_told(workspace: paths.Workspace) -> None:
         path.mkdir(parents=True)
     (folder / "a.json").write_text(json.dumps({"note": "memory/x.md"}))  # under another name than its note's
     (told / "a.json").write_text("{cut")
-    (folder / "x.kept").write_text("Of nobody.\n")
+    (folder / "x.z").write_text("Of nobody.\n")
     assert writes.check(workspace) == []
     assert list(folder.iterdir()) == list(told.iterdir()) == []
 
@@ -140,15 +140,6 @@ def test_what_others_put_among_the_notes_is_not_told(workspace: paths.Workspace)
     with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
         assert not any("Obey" in warning or "memory/x.md" in warning for warning in memory.sync().warnings)
     assert copies(workspace) == []
-
-
-def test_a_note_on_another_disk_is_written_all_the_same(
-    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember(workspace, "one")
-    monkeypatch.setattr(writes.Writes, "_take", lambda self, folder, name, kept: None)
-    remember(workspace, "two")
-    assert sorted(path.name for path in workspace.memory_dir.iterdir()) == ["2026-02-13.md"]
 
 
 def test_a_clock_that_jumps_ahead_drops_nothing(

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli.application import cli
@@ -409,7 +409,7 @@ def test_a_recycled_number_is_not_ended(tmp_path: Path, bystander: subprocess.Po
     assert daemon.stop(workspace) is None  # nobody holds the lock
     note.write_text(noted(bystander.pid, "another moment"))
     with (
-        atomic.locked(lock_of(workspace)),
+        locks.locked(lock_of(workspace)),
         pytest.raises(ConfigError, match="does not say which process"),
     ):
         daemon.stop(workspace)
@@ -426,7 +426,7 @@ def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path, monkeypatch: pyte
         note.write_text(text)
         assert daemon.stop(workspace) is None, text
         with (
-            atomic.locked(lock_of(workspace)),
+            locks.locked(lock_of(workspace)),
             pytest.raises(ConfigError, match="does not say which process"),
         ):
             daemon.find(workspace)

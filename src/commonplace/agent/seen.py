@@ -131,7 +131,7 @@ class Injected:
         self, workspace: paths.Workspace, session: str, digests: Sequence[str], *, over: bool = False
     ) -> None:
         """Add to the file of a session, and delete those of sessions that are long over."""
-        from commonplace.base import atomic, records  # most messages bring nothing, and write nothing
+        from commonplace.base import locks, records  # most messages write nothing
 
         path, files = _file(workspace, session), workspace.kept
 
@@ -143,7 +143,7 @@ class Injected:
 
         try:
             paths.prepare_state(workspace)
-            with atomic.locked(paths.lock_file(workspace, KIND), LOCK_WAIT_S):
+            with locks.locked(paths.lock_file(workspace, KIND), LOCK_WAIT_S):
                 records.update(files, path, changed, limit=_LARGEST)
         except CommonplaceError as error:
             self.trouble = f"what this session was given is not kept: {error}"

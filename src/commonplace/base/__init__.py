@@ -1,1 +1,1 @@
-"""What stands below everything else: files, and nothing that knows what is in them."""
+"""The lowest floor: files, paths, errors and messages, whatever the files hold."""

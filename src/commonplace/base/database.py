@@ -1,6 +1,6 @@
 """SQLite files: the one way to open them, and `Database`, one that many processes write to.
 
-They are opened below a root, no link is followed, nothing of a foreign schema is run:
+They are opened below a root, no link is followed, no trigger or view of a foreign schema is run:
 https://sqlite.org/security.html says what to switch off for files that somebody else may have made. What is
 in a file, others know.
 """
@@ -36,7 +36,7 @@ FULL = message("disk.is_full", "the disk is full")
 QUOTA = message("disk.quota", "your quota on this disk is used up; delete what you do not need")
 _PROBE = 64 << 10  # bytes, more than SQLite writes at once
 _WRITING = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
-# Nothing of ours is a trigger or a view; one that a file brings is never run.
+# We use no trigger and no view; those of a foreign file are never run.
 _HARDENED = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
     (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -62,7 +62,7 @@ def connect(
         # would drop its locks (https://sqlite.org/howtocorrupt.html, 2.2).
         with suppress(FileExistsError):
             root.create(path, b"")
-    is_alone = "immutable" in query  # SQLite looks at no side file, and none is touched
+    is_alone = "immutable" in query  # SQLite neither reads nor makes side files
     if not is_alone:
         _drop_journal(root, f"{os.fspath(path)}-journal")
     for suffix in ("",) if is_alone else ("", *SIDE_FILES):
@@ -114,7 +114,7 @@ def refusal(root: Root, path: str | os.PathLike[str], error: apsw.Error) -> str:
 
 
 def _shortage(root: Root, path: str | os.PathLike[str]) -> str:
-    """Say what a new file beside one meets: SQLite does not tell why a write failed."""
+    """Return the error that a new file in the same folder meets: SQLite does not tell why a write failed."""
     probe = f"{os.fspath(path)}.{os.urandom(4).hex()}.probe"
     try:
         try:
@@ -135,7 +135,7 @@ def _drop_journal(root: Root, path: str) -> None:
     """Remove a rollback journal that names another file, before SQLite sees it. Raises `Unsafe`.
 
     SQLite opens and deletes the super-journal that a journal names, wherever it lies
-    (https://sqlite.org/fileformat2.html#rollbackjournal). No transaction of ours has more than one file.
+    (https://sqlite.org/fileformat2.html#rollbackjournal). None of our transactions has more than one file.
     """
     try:
         with root.open(path) as file:
@@ -169,7 +169,7 @@ class Database:
     """An open file, safe to share between threads and carried over a fork; made when it is first needed."""
 
     def __init__(self, path: Path, tables: str, *, busy_s: float = BUSY_S, hurried: bool = False) -> None:
-        """Name the file; `tables` are statements that do nothing where the tables are there.
+        """Name the file; `tables` are statements without effect where the tables exist.
 
         `busy_s` is how long a writer waits for others. One who is `hurried` leaves a short log behind when
         the file is closed: writing it back waits for the disk.
@@ -184,7 +184,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
-        """Hold the one write transaction of all processes: all of it or nothing. Raises NoteUnreadable."""
+        """Hold the only write transaction; it is committed whole or not at all. Raises NoteUnreadable."""
         with self._lock, translated(self.path):
             connection = self._open()
             _patiently(connection, "BEGIN IMMEDIATE", self._busy_s)
@@ -240,7 +240,7 @@ class Database:
 
 
 def shrink(connection: apsw.Connection) -> None:
-    """Give back the room of what was deleted, as far as nobody else is reading."""
+    """Give back the room of what was deleted, unless another connection is reading."""
     with suppress(apsw.BusyError, apsw.LockedError):
         for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
             connection.execute(statement).fetchall()

@@ -19,13 +19,13 @@ VARIABLES = ("VISUAL", "EDITOR")
 # starts the same, and would hide from us how it takes a line.
 _SENSIBLE = "sensible-editor"
 _SELECTED = re.compile(r"""^\s*SELECTED_EDITOR=(["']?)(.+?)\1\s*$""", re.MULTILINE)
-_USUAL = ("editor", "nano", "vim", "vi")  # of those that are there, where nothing names one
+_USUAL = ("editor", "nano", "vim", "vi")  # the first that is installed, if no variable names one
 _LARGEST = 4096  # bytes of ~/.selected_editor
 _PLUS = ("+{line}", "{path}")
 _COLON = ("{path}:{line}",)
 _WAITING = ("--wait", "{path}:{line}")  # which would otherwise return at once
 _GOTO = ("--wait", "--goto", "{path}:{line}")
-# What an editor takes to open a file at a line, by the name of its program; any other takes the file alone.
+# The arguments that open a file at a line, by the name of the program; any other gets the file alone.
 PLACES: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         ("vi", "vim", "nvim", "gvim", "view", "emacs", "emacsclient", "nano", "pico", "micro", "kak", "joe",
@@ -42,7 +42,7 @@ PLACES: Mapping[str, Sequence[str]] = {
 
 
 def command_line(path: Path, line: int, environ: Mapping[str, str], *, usual: bool = True) -> list[str]:
-    """Return what starts the editor on a line of a file. Raises ConfigError where there is none.
+    """Return the command that opens a line of a file in the editor. Raises ConfigError without an editor.
 
     It is that of VISUAL or EDITOR, split as a shell does; else, where `usual`, the one that is selected on
     this machine, or the first that is there.
@@ -75,7 +75,7 @@ def _place(program: str) -> Sequence[str] | None:
 
 
 def _selected(environ: Mapping[str, str]) -> str:
-    """The editor that the user selected for `sensible-editor`; empty for none."""
+    """The editor that the user selected for `sensible-editor`, or an empty text."""
     try:
         with open_named(paths.home(environ) / ".selected_editor") as file:
             noted = _SELECTED.search(file.read(_LARGEST).decode("utf-8", "replace"))

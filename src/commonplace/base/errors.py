@@ -4,21 +4,21 @@
 
     CommonplaceError
     ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
-    │   └── NoModel            no language model is set, and what was asked for needs one: the remedy
+    │   └── NoModel            a task needs a language model, and none is set: the remedy
     ├── AccessDenied           a workspace that an agent may not read or write: the agent, what it may
-    ├── WorkspaceNotFound      a folder that is missing, or none of a workspace: the one around it
+    ├── WorkspaceNotFound      a folder that is missing, or not a workspace: the one around it
     ├── NoteNotFound           no such note or line: the path and near misses
     ├── OutsideRoots           a path that leaves the workspace and its collections
-    ├── UnknownCollection      a collection nobody added: the name and the known ones
+    ├── UnknownCollection      an unknown name of a collection: the name and the known ones
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
     │   └── TextLost           a write that would lose what its writer has not seen
-    ├── PreviewOutdated        what was previewed is not what stands there now: the paths that differ
+    ├── PreviewOutdated        the notes changed since the preview: the paths that differ
     ├── IndexUnavailable       the index cannot be opened, written or repaired
     ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
     ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
     └── MissingExtra           an optional dependency is not installed: feature, extra
 
-Beside what raises them stand StatementNotFound (`edit.resolve`; a NoteNotFound), NotUndone and NothingToUndo
+Defined in other packages: StatementNotFound (`edit.resolve`; a NoteNotFound), NotUndone and NothingToUndo
 (`changes.undo`). All of these can be imported from `commonplace` itself.
 """
 
@@ -70,7 +70,7 @@ class AccessDenied(CommonplaceError):
 
 
 class WorkspaceNotFound(CommonplaceError):
-    """No workspace at or above a folder, none because it is `missing`, or a folder in the one `around`."""
+    """A folder that is `missing`, is no workspace, or lies in the workspace `around`."""
 
     def __init__(self, start: str, around: str = "", *, missing: bool = False) -> None:
         from commonplace.base import remedies
@@ -92,7 +92,7 @@ NO_NOTE = said("note.missing", "no such note")
 
 
 class NoteNotFound(CommonplaceError):
-    """No note, passage or line where one was asked for."""
+    """A note, passage or line that does not exist."""
 
     def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = NO_NOTE) -> None:
         hint = "; did you mean {near}?" if suggestions else ""
@@ -118,7 +118,7 @@ class OutsideRoots(CommonplaceError):
 
 
 class UnknownCollection(CommonplaceError):
-    """A collection that nobody added."""
+    """A name that is not a collection's."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         unknown = "unknown collection {name!r}; known: {known}"
@@ -142,11 +142,11 @@ class NoteUnreadable(CommonplaceError):
 
 
 class TextLost(NoteUnreadable):
-    """A write would lose something that its writer has not seen; nothing was written."""
+    """A write that would lose text its writer has not seen; the file stays as it is."""
 
 
 class PreviewOutdated(CommonplaceError):
-    """What was previewed, and perhaps confirmed, is not what stands there now; nothing was changed."""
+    """The notes changed since the preview; the change was not made."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         more = " and {more} more" if len(paths) > 3 else ""
@@ -173,7 +173,7 @@ class IndexUnavailable(CommonplaceError):
 
     @property
     def remedy(self) -> Message:
-        """What helps: a sync, unless it is the disk that refuses."""
+        """Return the remedy: a sync, unless the disk refuses."""
         from commonplace.base import remedies
 
         return remedies.say(_OF_DISK.get(getattr(self.reason, "code", ""), "sync"))
@@ -210,7 +210,7 @@ class ProviderError(CommonplaceError):
 
 
 class BudgetExceeded(CommonplaceError):
-    """A call that would pass a cap the owner set; nothing was asked and nothing spent.
+    """A call that would exceed a cap of the owner; it was not made.
 
     `key` is the setting of the cap, `cap` its value, `spent` what is spent or reserved under it, `asked` the
     most that this call could add; tokens or US dollars, as the key says.

@@ -52,7 +52,7 @@ def picture(data: bytes) -> str:
 
 
 def of(path: str) -> Grammar | None:
-    """Return the language of a file by its name, or None for what is no code."""
+    """Return the programming language of a file by its name, or None."""
     head, dot, suffix = path.rpartition(".")
     return SUFFIXES.get(suffix.lower()) if dot and head and not head.endswith("/") else None
 
@@ -64,7 +64,7 @@ def may_be_among(globs: Iterable[str]) -> bool:
 
 
 def installed(grammar: Grammar) -> bool:
-    """Tell whether the syntax of a language can be read here; nothing is imported."""
+    """Tell whether the syntax of a language can be parsed here, without importing it."""
     from importlib.util import find_spec
 
     return all(find_spec(module) is not None for module in ("tree_sitter", grammar.module))

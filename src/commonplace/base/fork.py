@@ -1,4 +1,4 @@
-"""What a forked process begins anew: its parent's threads do not exist in it, and never let go of a lock."""
+"""Renew locks and state in a forked process, where the parent's threads do not exist to release them."""
 
 from __future__ import annotations
 

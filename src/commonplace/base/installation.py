@@ -33,7 +33,7 @@ def requirements(extra: str) -> list[str]:
 
 
 def _declared(extra: str) -> list[str]:
-    """What pyproject.toml of the clone says of an extra."""
+    """Return the requirements of an extra from the clone's pyproject.toml."""
     import tomllib
 
     folder = checkout()
@@ -97,7 +97,7 @@ def _origin() -> str:
 
 
 def python(*arguments: str) -> list[str]:
-    """Return what starts this Python, with `environment()`, importing nothing from the current folder."""
+    """Return what starts this Python, with `environment()`, without imports from the current folder."""
     return [sys.executable, "-P", *arguments]
 
 

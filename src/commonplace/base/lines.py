@@ -1,4 +1,4 @@
-"""What is known of lines and of whole texts, remembered: a note that grows has its other lines as before."""
+"""Caches of results by line and by text: a note that grows keeps its other lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def recent(count: int, read: Callable[..., T]) -> Callable[..., T]:
-    """Remember what a function made of the last few texts, with what it was told beside each.
+    """Cache the results of a function for the last few texts and arguments.
 
     By the digest alone: no text is kept that may hold a secret, unless it is kept in what was made of it.
     """

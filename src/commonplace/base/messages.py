@@ -1,4 +1,4 @@
-"""Sentences with a code and values beside their English, so that who shows them can say them otherwise.
+"""English sentences with a code and values, by which a caller can translate them.
 
 A `Message` is its English text wherever a text is wanted. Who shows it in another language takes `code`, a
 word that stays the same, and `values`, which may be messages themselves.

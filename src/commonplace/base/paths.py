@@ -46,7 +46,7 @@ class Workspace:
     """
 
     def __init__(self, root: Path, *, reader: str | None = None) -> None:
-        """Name a folder; a `reader` is the agent who may read it and change none of its notes."""
+        """Name a folder; a `reader` is an agent that may read its notes and not change them."""
         self.reader = reader
         # Absolute, since a relative path means something else to `Root`: one below the root.
         self.root = root = Path(os.path.abspath(root))
@@ -62,8 +62,8 @@ class Workspace:
         self.pending = state / "pending"  # marks that say how far each session is summed up
         self.spool = state / "spool"  # entries that wait to be written into notes
         self.history = state / "history"  # generated changes with the bytes before and after them
-        self.erasing = state / "erasing"  # what is being forgotten, until nothing of it is left
-        self.consolidated = state / "consolidated.json"  # the last one, even if it changed nothing
+        self.erasing = state / "erasing"  # what is being forgotten, until it is gone everywhere
+        self.consolidated = state / "consolidated.json"  # the last one, even without changes
         self.imports = state / "imports.json"  # what came from other memories, as hashes
         self.index = user_cache_dir() / "indexes" / state.name / "index.sqlite"
 
@@ -74,7 +74,7 @@ class Workspace:
         return inner if not os.path.lexists(outer) and inner.is_file() else outer
 
     def check_there(self) -> None:
-        """Raise WorkspaceNotFound where its folder is gone: none is made in the place of one that moved.
+        """Raise WorkspaceNotFound if its folder is gone: a folder that moved is not made again.
 
         And NoteUnreadable where this user may not look into it.
         """
@@ -117,7 +117,7 @@ def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def user_state_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder with the state of each workspace: XDG on Linux, beside the settings on macOS."""
+    """Return the folder with the state of each workspace: XDG on Linux, with the settings on macOS."""
     if moved := _moved(environ):
         return moved / "state"
     mac = Path("Library", "Application Support")
@@ -141,7 +141,7 @@ def known_states(environ: Mapping[str, str] | None = None) -> Iterator[tuple[Pat
 
 
 def move_state(old: Path, new: Path) -> bool:
-    """Give the state and the index of a folder that was moved to its new place; false where there is none.
+    """Move the state and the index of a folder that was moved to its new place; false without state.
 
     Raises NoteUnreadable where the new place has a state of its own.
     """
@@ -163,7 +163,7 @@ def move_state(old: Path, new: Path) -> bool:
 
 
 def drop_state(root: Path) -> bool:
-    """Delete the state and the index of a workspace, but none of its notes; false where there is none."""
+    """Delete the state and the index of a workspace, not its notes; false without either."""
     workspace = Workspace(root)
     found = workspace.state.is_dir() or workspace.index.parent.is_dir()
     for folder in (workspace.state, workspace.index.parent):
@@ -177,7 +177,7 @@ def drop_state(root: Path) -> bool:
 def prepare_state(workspace: Workspace) -> None:
     """Make the folder of a workspace's state, for its user alone. Raises NoteUnreadable."""
     with suppress(OSError):
-        if os.stat(workspace.state / _PATH).st_size:  # none where its writer was killed
+        if os.stat(workspace.state / _PATH).st_size:  # empty where its writer was killed
             return
     try:
         workspace.kept.make_folder()
@@ -206,7 +206,7 @@ def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def server_note(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where a running server is noted: with the user's settings, or in the cache if these are closed.
+    """Return the file that names a running server: with the user's settings, or, if closed, in the cache.
 
     Never in the workspace: who may write there alone could lead the user's programs, with the token that they
     send, to a server of his own.
@@ -222,7 +222,7 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None,
     """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
 
     Never in the workspace: a folder that comes from somebody else must not bring a token that he knows. A
-    server for an agent has another one, which lets nobody in where the owner serves the same workspace.
+    server for an agent has another one, which is refused where the owner serves the same workspace.
     """
     served = os.fsencode(os.path.realpath(workspace.root)) + (b"\0" + os.fsencode(agent) if agent else b"")
     digest = sha256(served).hexdigest()[:20]
@@ -243,7 +243,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
     Any existing folder may be named outright, but one within another workspace, or within the clone that this
-    program runs from, only if it is a workspace already; of one that may not be looked into nothing is known
+    program runs from, only if it is a workspace already; a folder closed to this user is returned unchecked
     (`check_open`). Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
@@ -252,7 +252,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         expanded = str(home(environ)) + expanded[1:]
     expanded = os.path.expanduser(expanded)
     if os.path.isabs(expanded):
-        cwd = Path(expanded)  # which needs no current folder, and there may be none any more
+        cwd = Path(expanded)  # the current folder may be gone
     try:
         cwd = cwd or Path.cwd()
     except OSError as error:
@@ -260,7 +260,7 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if named:
         folder = Path(os.path.abspath(cwd / expanded))
         if barrier(folder):
-            return folder  # whoever asks it for something is told, and one among several is a warning
+            return folder  # the error comes with the first access; one of several workspaces is a warning
         if os.path.isfile(folder):
             raise ConfigError("workspace", f"{shown(folder)} is a file; name its folder")
         if not os.path.isdir(folder):
@@ -285,7 +285,7 @@ def check_open(folder: Path) -> None:
 
 
 def barrier(folder: Path) -> Path | None:
-    """Return the folder that this user may not enter, on the way into one; None where nothing bars it."""
+    """Return the folder that this user may not enter, on the way into one; None if all are open."""
     if os.access(folder, os.X_OK):
         return None
     for place in (folder, *folder.parents):
@@ -316,7 +316,7 @@ def barred(place: Path) -> tuple[Message, str]:
 
 
 def another_user(number: int) -> str:
-    """Return the name of a user, or the number where he has none; empty for whoever runs this program."""
+    """Return the name of a user, else the number; an empty text for the user of this process."""
     if not hasattr(os, "geteuid") or number == os.geteuid():
         return ""
     import pwd
@@ -330,7 +330,7 @@ def another_user(number: int) -> str:
 def check_usable(folder: Path, environ: Mapping[str, str] | None = None) -> None:
     """Raise WorkspaceNotFound for a folder that lies in a workspace, ConfigError for one in the clone.
 
-    Unless it is a workspace: an index would make it one, and hide the one around from whoever stands there.
+    Unless it is a workspace: an index would make it one, and hide the one around it.
     """
     if _is_workspace(folder, os.path.realpath(home(environ))):
         return
@@ -374,14 +374,14 @@ def is_open(path: Path, is_kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
 def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
     """Close our folders, with all that is in them, to others; return a line for each that was open.
 
-    Notes are their owner's and stay as they are. Where nothing is to be done this is a look at each folder.
+    Notes are their owner's and stay as they are. Without open folders this is one look at each.
     """
     told = []
     for folder in filter(is_open, own_folders(workspace, environ)):
         # In a workspace the folder itself may become a link between a look and the change.
         inside = workspace is not None and folder.parent == workspace.root
         root, name = (Root(folder.parent), folder.name) if inside else (Root(folder), "")
-        with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
+        with suppress(OSError):  # the folder is another user's, or read-only
             if not (count := len(root.tighten(name))):
                 continue
             files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
@@ -390,7 +390,7 @@ def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = Non
 
 
 def root_of(path: Path | str) -> Root:
-    """Return the root that a file of ours lies below: the folder of the user's own ones that it lies in.
+    """Return the root of one of our files: the folder of the user that contains it.
 
     A link above the root is the owner's and followed, one below it is not.
     """
@@ -483,7 +483,7 @@ def refusal(error: OSError) -> str:
 def reason(error: OSError) -> Message:
     """Return what went wrong with a file, in the system's own words; its code has the name of errno.
 
-    What we refuse ourselves (`root.Unsafe`) has a sentence of its own.
+    Our own refusals (`root.Unsafe`) have their own sentences.
     """
     import errno
 
@@ -496,7 +496,7 @@ def reason(error: OSError) -> Message:
 
 
 def no_file(path: Path | str) -> Message:
-    """Say that nothing has this path."""
+    """Say that a path does not exist."""
     return message("path.neither", "{path} is neither a file nor a folder", path=shown(path))
 
 
@@ -550,7 +550,7 @@ def _is_workspace(folder: Path, home: str) -> bool:
 
 
 def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path], bases: Sequence[str]) -> bool:
-    """Whether a plain name stands for a file that is hidden below its root, such as `.env`."""
+    """Tell whether a plain name leads to a file that is hidden below its root, such as `.env`."""
     spelled = os.path.normpath(os.path.join(roots[0], path))
     for root, base in zip(roots, bases, strict=True):
         if is_within(real, base) and is_hidden(real[len(base) :]):

@@ -60,7 +60,7 @@ def update(
 ) -> None:
     """Replace a record by what `change` makes of it, under a lock that the caller holds and all writers take.
 
-    `change` is given None where there is none, or a damaged one. Raises NoteUnreadable, with the old record
+    `change` gets None for a missing or damaged record. Raises NoteUnreadable, with the old record
     in place.
     """
     known = None
@@ -68,6 +68,20 @@ def update(
         with suppress(FileNotFoundError, ValueError):
             known = read(root, path, limit=limit)
         root.exchange(path, encode(change(known)), alone=True)
+
+
+def rewrite(path: Path, compose: Callable[[bytes], bytes], *, within: Path | None = None) -> None:
+    """Replace a file by what `compose` makes of its bytes; a link is followed, but not out of `within`.
+
+    The caller holds a lock that all writers take. A missing file reads as empty. Raises NoteUnreadable.
+    """
+    before = b""
+    with translated(path):
+        real = os.path.realpath(path) if within is None else Root(within).resolve(path)
+        root = Root(within or os.path.dirname(real))
+        with suppress(FileNotFoundError):
+            before = root.read(real)
+        root.exchange(real, compose(before))
 
 
 @contextmanager
@@ -80,7 +94,7 @@ def translated(path: Path | str) -> Iterator[None]:
 
 
 def trouble(error: OSError, path: Path | str) -> str:
-    """Return what is wrong with a file, and what helps where it is closed, or is one of ours and a link."""
+    """Return what is wrong with a file, and the remedy if it is closed, or is one of our files and a link."""
     if isinstance(error, PermissionError) and (place := paths.barrier(Path(path).parent)):
         told, remedy = paths.barred(place)
         return f"{paths.shown(place)} {told}; {remedy}"
@@ -110,7 +124,7 @@ def of_session(folder: Path, session: str) -> Path:
 
 
 def drop_old(root: Root, folder: Path, kept_s: float) -> None:
-    """Delete the files of a folder that nobody wrote to for so many seconds, as far as they can be."""
+    """Delete the files of a folder that were not written for `kept_s` seconds; skip those that cannot be."""
     oldest = time.time() - kept_s
     with suppress(OSError):
         for name in root.names(folder):
@@ -120,7 +134,7 @@ def drop_old(root: Root, folder: Path, kept_s: float) -> None:
 
 
 def load(root: Root, path: Path) -> bytes:
-    """Return the bytes of a file that may be large, unpacked; none of one that is gone by now."""
+    """Return the bytes of a file that may be large, unpacked; empty for a missing file."""
     with translated(path), suppress(FileNotFoundError):
         return unpacked(root.read(path, limit=_LARGE))
     return b""

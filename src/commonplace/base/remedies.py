@@ -1,4 +1,4 @@
-"""What to do about what is wrong: remedies by a key, in the words of whoever speaks to the user.
+"""Remedies by key, in the words of the interface: shell, model or page.
 
 A message may be read in a shell, by a client of the Model Context Protocol, or by a program that imports
 the package. So what lies below the edges names a remedy by its key, `remedies.say("sync")`, and the edge that
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from commonplace.base.messages import Message
 
-# In the words of nobody in particular; `{0}` is the first detail.
+# Words for any interface; `{0}` is the first detail.
 WORDS: Mapping[str, str] = {
     "agent.table": "give it a table of its own there",
     "collection.add": "add it as a collection in your own config.toml",
@@ -83,7 +83,7 @@ def say(key: str, *details: object) -> Message:
 
 @contextmanager
 def spoken_here(words: Mapping[str, str]) -> Iterator[None]:
-    """Let remedies be said in these words in this thread, until the block ends."""
+    """Use these words for remedies in this thread, until the block ends."""
     former, _here.words = getattr(_here, "words", None), words
     try:
         yield
@@ -93,7 +93,7 @@ def spoken_here(words: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def spoken(words: Mapping[str, str]) -> Iterator[None]:
-    """Let remedies be said in these words, in every thread, until the block ends."""
+    """Use these words for remedies in every thread, until the block ends."""
     global _spoken
     former, _spoken = _spoken, words
     try:

@@ -1,4 +1,4 @@
-"""The one door to files: everything below a folder, reached relative to its descriptor.
+"""Open files below a folder, relative to its descriptor; all file access goes through here.
 
 A path from a foreign folder may be a link, a fifo or a device, and may become one between two calls. A `Root`
 opens each component of a path relative to the one before it and follows no link, so that what is checked and
@@ -7,7 +7,7 @@ what is opened cannot differ. It resembles Go's `os.Root`.
 Where a note may be a link that stays inside the folder, `links=True` resolves it first and then opens the
 real path the same way: a link that is swapped in later is refused.
 
-What the system's administrator makes in a folder of somebody else belongs to the owner of that folder.
+A file that root makes in another user's folder is given to that user.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Root:
         return self._has(path, stat.S_ISDIR)
 
     def names(self, path: Path = "") -> list[str]:
-        """Return the names in a folder, sorted; none where it is missing."""
+        """Return the names in a folder, sorted; an empty list if it is missing."""
         try:
             with self.listed(path) as descriptor:
                 return sorted(os.listdir(descriptor))
@@ -206,18 +206,21 @@ class Root:
         """Put a file of these bytes in the place of whatever has this name: old or new, never a part.
 
         A link is replaced and not followed. For files that one writer at a time changes under a lock;
-        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut. Who is
-        `alone`, by a lock that every writer of the file takes, removes what a killed one left beside it.
+        `storage.files` composes upon what others write. With `durable` it lasts through a power cut. Who is
+        `alone`, by a lock that every writer of the file takes, removes the temporary file of a killed writer.
         """
         with self.parent(path, make=True) as (folder, name):
             chance = "" if alone else f".{os.getpid():x}-{os.urandom(4).hex()}"
             temporary = f".{name[:80]}{chance}.tmp"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            flags, mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE
+            with suppress(FileNotFoundError):
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                mode = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else mode
             if alone:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=folder)
             try:
-                with os.fdopen(open_regular(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
+                with os.fdopen(open_regular(folder, temporary, flags, mode, temporary), "wb") as file:
                     file.write(data)
                     file.flush()
                     if durable:
@@ -257,7 +260,7 @@ class Root:
     def remove(self, path: Path) -> None:
         """Delete a file or a folder with all that is in it; a link goes, what it leads to stays.
 
-        Nothing happens where nothing has this name.
+        A missing file is ignored.
         """
         with suppress(FileNotFoundError):
             if stat.S_ISDIR(self.stat(path).st_mode):
@@ -330,9 +333,9 @@ class Root:
 
     @contextmanager
     def parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
-        """Hold the folder that a path's last name stands in; `.` stands for the root itself.
+        """Hold the folder of a path's last name open; `.` is the root itself.
 
-        For calls relative to a descriptor; None and the whole path where the system has none.
+        For calls relative to a descriptor; None and the whole path where the system lacks descriptors.
         """
         *above, name = self._parts(path) or [os.curdir]
         if not _RELATIVE:
@@ -341,7 +344,7 @@ class Root:
         folder = self._opened(make=make)
         try:
             for part in above:
-                # The new one first: Ctrl-C in between may leave one open, and closes none twice.
+                # The new one first: Ctrl-C in between may leave one open, and never closes one twice.
                 below = self._descend_or_make(folder, part) if make else self._descend(folder, part)
                 folder, below = below, folder
                 os.close(below)
@@ -382,19 +385,19 @@ class Root:
         return below
 
     def _give_folder(self, folder: int | None, name: str) -> None:
-        """Give a folder that was just made to the owner of the one it stands in; see `_give`."""
+        """Give a folder that was just made to the owner of its parent; see `_give`."""
         if folder is None or not _is_for_another(folder):
             return
         made = self._descend(folder, name, _LIST)
         try:
-            # Whoever may write beside it could have put another in its place.
+            # A user who may write to the parent could have replaced it.
             if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
                 _give(made, folder)
         finally:
             os.close(made)
 
     def _looked_at(self, above: list[str], name: str, *, make: bool) -> str:
-        """The whole path, where the system opens nothing relative to a descriptor: no component is a link."""
+        """Return the whole path, for systems without relative opens; check that no component is a link."""
         at = self.path
         for part in above:
             at = os.path.join(at, part)
@@ -438,7 +441,7 @@ def read_named(path: Path, limit: int = LIMIT) -> bytes:
 
 def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     """Return what an open file holds from here on. Raises `TooLarge` for more than `limit` bytes."""
-    # The size is asked first, so that a file of gigabytes takes no memory. No more than that is read: each
+    # Read the size first, so that a file of gigabytes takes no memory. No more than that is read: each
     # large block that is given back in part stays a mapping, of which a process has some 65,000.
     size = os.fstat(file.fileno()).st_size
     data = file.read(size + 1) if size <= limit else b""
@@ -526,7 +529,7 @@ def _refuse(mode: int, path: str) -> NoReturn:
 
 
 def irregular(mode: int) -> Message:
-    """Say that a file is none, by its mode."""
+    """Say that a file is not a regular one, by its mode."""
     return message("unsafe.irregular", "{kind}, not a regular file", kind=kind(mode))
 
 

@@ -1,6 +1,6 @@
-"""A SQLite file as it stands, opened without a trace: no lock, no side file, nothing recovered in place.
+"""Open a SQLite file without a trace: no lock, no side file, no recovery in place.
 
-Even a reader of a file in WAL mode makes `-shm` beside it, whoever closes it last writes the log back, and
+Even a reader of a file in WAL mode makes a `-shm` file, the last to close it writes the log back, and
 who finds a journal rolls it back. So a file without either is opened as immutable, and one with a log or a
 journal is copied to a temporary folder with it first.
 """
@@ -72,7 +72,7 @@ def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
 
 
 class Verdict(NamedTuple):
-    """What SQLite says of a file: what is wrong with it, and the last check that came to its end, if any."""
+    """The result of SQLite's checks of a file: its damage, and the last check that finished, if any."""
 
     complaints: list[str]
     check: str = ""
@@ -120,7 +120,7 @@ def _copy(path: Path, copy: str) -> None:
 def _opened(path: Path) -> Iterator[apsw.VFSFile | None]:
     """A database as a file; None if it cannot be read.
 
-    By SQLite's own reader: closing a descriptor of ours would drop the locks that this process has on it
+    By SQLite's own reader: closing our own descriptor would drop the locks that this process has on it
     (https://sqlite.org/howtocorrupt.html, 2.2).
     """
     if not paths.root_of(path).is_file(path):  # a fifo would be waited for

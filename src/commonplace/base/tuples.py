@@ -1,7 +1,7 @@
 """Named tuples that cost a start a tenth of what those of `typing` do, of which a search makes a hundred.
 
 `typing` compiles a text for each class and for each annotation, and makes each class from another one. Here
-classes with equally many fields share the code of their constructor, and annotations are texts that nobody
+classes with equally many fields share the code of their constructor, and annotations are texts that are never
 reads: modules that declare such classes begin with `from __future__ import annotations`.
 """
 

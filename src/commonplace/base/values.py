@@ -51,7 +51,7 @@ def _is_optional(field: dataclasses.Field[Any]) -> bool:
 
 
 def _setter(field: dataclasses.Field[Any], write: Callable[[object, object], None]) -> Callable[..., None]:
-    """What writes a field, with a value of its own where it is left out."""
+    """Return the function that writes a field, with the default of a missing one."""
     factory = field.default_factory
     if factory is MISSING:
         return write

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import runs
 from commonplace.redaction.redact import public
@@ -38,7 +38,7 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
     """
     try:
         with (
-            atomic.locked(paths.lock_file(workspace, "git"), LOCK_WAIT_S),
+            locks.locked(paths.lock_file(workspace, "git"), LOCK_WAIT_S),
             git.opened(Path(os.path.realpath(workspace.root))) as repository,
         ):
             if repository is not None:
@@ -55,7 +55,7 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
 
 def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
     """Write down what became of a run in git, beside what others have written down of it meanwhile."""
-    with suppress(CommonplaceError), atomic.locked(paths.lock_file(workspace, "notes")):
+    with suppress(CommonplaceError), locks.locked(paths.lock_file(workspace, "notes")):
         current = runs.load(workspace, run.id)
         if current is not None:
             run = current

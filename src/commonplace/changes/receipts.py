@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.digests import blake2b, sha256
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
@@ -85,7 +85,7 @@ class Receipts:
             return {**value, "imports": [*value.get("imports", ()), row]}
 
         paths.prepare_state(workspace)
-        with atomic.locked(paths.lock_file(workspace, "imports")):
+        with locks.locked(paths.lock_file(workspace, "imports")):
             records.update(workspace.kept, workspace.imports, change)
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from posixpath import dirname
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import (
     CommonplaceError,
     NoteUnreadable,
@@ -30,6 +30,7 @@ from commonplace.changes.runs import contain
 from commonplace.changes.runs import read as read
 from commonplace.config.settings import History
 from commonplace.notes import writes
+from commonplace.storage import files
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
@@ -80,7 +81,7 @@ def note_entry(workspace: paths.Workspace, change: Change, about: About, now: da
     The sides of the change are the lines around the entry alone, which an undo finds in the note.
     """
     try:
-        with atomic.locked(_lock(workspace)):
+        with locks.locked(_lock(workspace)):
             for name in runs.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # one is added, so a few go
                 old = runs.load(workspace, name)
                 if old is not None and old.about.kind == about.kind:
@@ -116,7 +117,7 @@ def rewrite(
         return None
     workspace.check_writable()
     now = now or datetime.now().astimezone()
-    with atomic.locked(_lock(workspace)):
+    with locks.locked(_lock(workspace)):
         _carry_on(workspace)
     for is_last in (*[False] * _ROUNDS, True):
         seen: dict[str, bytes | None] = {}
@@ -128,13 +129,13 @@ def rewrite(
 
         with ExitStack() as lock:
             if is_last:
-                lock.enter_context(atomic.locked(_lock(workspace)))
+                lock.enter_context(locks.locked(_lock(workspace)))
                 _carry_on(workspace)
             changes = _composed(compose, noted, shown)
             if not changes and not empty:
                 return None
             if not is_last:
-                lock.enter_context(atomic.locked(_lock(workspace)))
+                lock.enter_context(locks.locked(_lock(workspace)))
                 _carry_on(workspace)
                 if any(read(workspace, path) != data for path, data in seen.items()):
                     continue
@@ -208,7 +209,7 @@ def recover(workspace: paths.Workspace) -> list[Run]:
     """Carry on the runs that a killed process had begun; return them. Raises NoteUnreadable."""
     if not (runs.unfinished(workspace) or runs.litter(workspace)):
         return []
-    with atomic.locked(_lock(workspace)):
+    with locks.locked(_lock(workspace)):
         return _carry_on(workspace)
 
 
@@ -241,7 +242,7 @@ def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
 
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
-    return atomic.exchange(
+    return files.exchange(
         workspace.root / change.path, change.before, change.after, mode=change.mode, lock=_lock(workspace),
         within=workspace.root, guard=writes.guard(workspace, change.path),
     )  # fmt: skip
@@ -278,8 +279,7 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
             return DAMAGED
         if _exchange(workspace, Change(file.path, now, after, file.mode)):
             return ""
-    guard, target = writes.guard(workspace, file.path), workspace.root / file.path
-    atomic.clear(target, lock=_lock(workspace), within=workspace.root, guard=guard)
+    files.clear(workspace.root / file.path, lock=_lock(workspace), within=workspace.root)
     return LEFT
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from commonplace.base import atomic, paths, remedies
+from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
@@ -101,7 +101,7 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
         raise
     except (NotUndone, NoteUnreadable):
         # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.
-        with atomic.locked(paths.lock_file(workspace, "notes")):
+        with locks.locked(paths.lock_file(workspace, "notes")):
             return _planned(workspace, name, since=since)
 
 

@@ -143,13 +143,12 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
 
 def _keep(name: str, text: bytes) -> Path:
     """Put a text that was refused into the user's folder: a workspace could hold a link in its place."""
-    from commonplace.base import atomic, paths
+    from commonplace.base import paths, records
     from commonplace.base.root import Root
 
-    folder = paths.user_config_dir()
-    Root(folder).make_folder()
-    kept = (folder / name).with_suffix(".rejected.toml")
-    atomic.replace(kept, lambda _: text, lock=folder / "config.lock")
+    kept = (paths.user_config_dir() / name).with_suffix(".rejected.toml")
+    with records.translated(kept):
+        Root(kept.parent).exchange(kept, text)
     return kept
 
 

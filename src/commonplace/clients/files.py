@@ -21,10 +21,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
+from commonplace.storage import files
 
 KEPT_DAYS = 30  # of a former version
 _FOLDER, _BACKUPS, _LOCK = "clients", "backups", "clients.lock"
@@ -279,7 +280,7 @@ def restore(edit: Edit, ledger: Ledger, done: Done) -> bool:
     Raises NoteUnreadable.
     """
     made = ledger.trace(edit.path)
-    with atomic.locked(ledger.lock):
+    with locks.locked(ledger.lock):
         if not _exchange(edit, ledger, done.after, done.before):
             return False
         if done.before is None and made is not None:
@@ -292,8 +293,7 @@ def _change(
     edit: Edit, ledger: Ledger, compose: Callable[[bytes | None], tuple[bytes | None, Trace | None]]
 ) -> Done:
     backup = None
-    with atomic.locked(ledger.lock):
-        atomic.clear(edit.path, lock=ledger.lock, within=edit.within)  # of somebody who was killed here
+    with locks.locked(ledger.lock):
         former, missing = ledger.trace(edit.path), _missing(edit)
         try:
             for _ in range(_ATTEMPTS):
@@ -323,7 +323,7 @@ def _change(
 
 def _exchange(edit: Edit, ledger: Ledger, before: bytes | None, after: bytes | None) -> bool:
     mode = _READABLE if edit.share else 0
-    return atomic.exchange(edit.path, before, after, lock=ledger.lock, within=edit.within, mode=mode)
+    return files.exchange(edit.path, before, after, lock=ledger.lock, within=edit.within, mode=mode)
 
 
 def _leave(edit: Edit, folders: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.base import paths
+from commonplace.base import locks, paths, records
 from commonplace.base.errors import ConfigError, NoteUnreadable, UnknownCollection
 from commonplace.base.messages import message
 from commonplace.config import access, collections, files, keys
@@ -73,14 +73,13 @@ def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None, envir
 
 def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes], bytes]) -> None:
     """Replace a settings file by the result of `compose`, under its lock. Raises NoteUnreadable."""
-    from commonplace.base import atomic
-
     lock = paths.user_config_dir(environ) / "config.lock"
     if workspace is not None:
         place = paths.Workspace(workspace)
         lock = paths.lock_file(place, "settings")
         files.make_folder(place)
-    atomic.replace(location(workspace, environ), compose, lock=lock, within=workspace)
+    with locks.locked(lock):
+        records.rewrite(location(workspace, environ), compose, within=workspace)
 
 
 def _update(document: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:  # noqa: ANN401 - tomlkit's

@@ -275,7 +275,7 @@ def names(case: Case) -> Iterator[Finding]:
 # --- what was left behind -----------------------------------------------------------------------------
 
 OLD_S = 60.0  # a temporary file stands for the blink of an eye
-_TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names them
+_TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `storage.files` names them
 
 
 def leftovers(case: Case) -> Iterator[Finding]:

@@ -120,8 +120,8 @@ def append_all(
 ) -> list[Lines]:
     """Append entries, each under its heading if it has one, in one write; return the lines of each.
 
-    What stands there already, character for character, is not written again: who died between writing and
-    saying so may come with the same entries once more. Raises as `append` does.
+    An entry that the note has already, character for character, is not written again: a process that was
+    killed between the write and its record comes with the same entries. Raises as `append` does.
     """
     places: list[Lines] = []
 

@@ -32,11 +32,11 @@ DEFAULT_SECTION = "Notes"
 _ROOM = 1 << 20  # bytes for an entry
 MEMORY_TITLE = "# Memory"
 NOTHING = message("text.empty", "nothing to remember: the text is empty (private parts are never kept)")
-FOREIGN = frozenset({"tool", "untrusted"})  # writers whose words are nobody's: personal data goes as well
+FOREIGN = frozenset({"tool", "untrusted"})  # writers whose texts lose personal data as well
 
 
 def init(root: Path) -> list[Path]:
-    """Create what a workspace lacks and touch nothing that exists; return what was made.
+    """Create the missing files of a workspace; return their paths.
 
     Raises NoteUnreadable, OutsideRoots, and ConfigError in the clone that this program runs from.
     """
@@ -155,8 +155,8 @@ def outgrown(workspace: paths.Workspace, budget: int) -> Message | None:
 def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool = True) -> list[Written]:
     """Append entries to the notes of their days, or MEMORY.md, one write a note; return where each stands.
 
-    Whoever made them has redacted them: here it is done again. What is empty then is left out, and what
-    stands in its note already, to the character, is not written again. Raises OutsideRoots, NoteUnreadable;
+    They are redacted again. Empty entries are left out, and an entry that its note has already, to the
+    character, is not written again. Raises OutsideRoots, NoteUnreadable;
     the days before the one that fails are written.
     """
 
@@ -179,7 +179,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 
 
 def _ready(entry: Entry, times: bool) -> tuple[appends.Placed, tuple[str, ...]]:
-    """An entry as it will stand in its note (empty for nothing) with its heading, and what was redacted."""
+    """Return an entry as its note will have it (maybe empty), its heading, and the kinds of redactions."""
     at = clock.local(entry.at)
     heading = entry.heading or (DEFAULT_SECTION if entry.long_term else "")
     hour = f"{at:%H:%M}" if times and not entry.long_term else None
@@ -190,7 +190,7 @@ def _ready(entry: Entry, times: bool) -> tuple[appends.Placed, tuple[str, ...]]:
 def placed(
     text: str, heading: str, provenance: Provenance | None, hour: str | None
 ) -> tuple[appends.Placed, tuple[str, ...]]:
-    """Compose an entry as it stands in a note, empty where nothing may be written; and what was redacted."""
+    """Return an entry as its note will have it, empty if it is all private, and the kinds of redactions."""
     body, kinds = own_words(text, provenance, True)
     title, title_kinds = _title(heading, provenance, True)
     lines = marked(bullet(body, hour), provenance) if body.strip() else ""
@@ -214,8 +214,8 @@ def check_closed(text: str, name: str) -> None:
 def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
     """A text fit to be written, and what was redacted.
 
-    What somebody but the owner wrote loses what our own recall put into it, and comments that speak for
-    another; what a tool brought home, personal data as well.
+    Texts by others than the owner lose recalled text and comments that speak for another writer; texts
+    from tools also lose personal data.
     """
     if provenance is None or provenance.by == "owner":
         return _clean(text, redact)

@@ -1,4 +1,4 @@
-"""What stands on disk: the Markdown files of a collection with their size and time of change."""
+"""List the Markdown files of collections with their size and time of change."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 _OLD_VERSIONS = ("bak", "version-files")
 _WILD = "*?["
 _MOST_ASIDE = 20_000  # files and folders that are looked at for Markdown in no collection
-_MOST_DEEP = 2  # places of a glob where any folders may stand; one with more matches nothing
+_MOST_DEEP = 2  # places of a glob where any folders may stand; one with more never matches
 
 # Bare tuples by folder, since a search makes one for every file it compares.
 Row = tuple[str, int, int]  # name, mtime_ns, size
 Folder = tuple[str, list[Row]]  # path with a slash at its end, empty for the root
-TRANSCRIPTS = (".jsonl", ".json", ".zip")  # what a collection of transcripts may hold beside notes
+TRANSCRIPTS = (".jsonl", ".json", ".zip")  # files of a collection of transcripts that are not notes
 OWN_SESSIONS = "sessions/*.jsonl"
-# What programs do with a transcript that is over: a word behind its name and often a time, compression, or
-# another folder beside that of the others (Codex).
+# Programs rename a finished transcript: a word behind its name and often a time, compression, or a sibling
+# folder (Codex).
 _BACKUPS = ("bak", "full.bak")
 _RENAMED = re.compile(
     r"\.jsonl(?:\.(?:reset|deleted|archived|(?:full\.)?bak)(?:[.-][^/]*?)?)?(?:\.(?:gz|zstd?))?",
@@ -50,7 +50,7 @@ _FOLDERS = ("sessions", "archived_sessions")
 
 
 def is_ignored(prefix: str, name: str) -> bool:
-    """Whether a folder below the folder `prefix` holds no notes: programs, and old versions of Logseq's."""
+    """Tell whether a folder below `prefix` is never searched: of programs, or old versions of Logseq's."""
     return name in IGNORED_FOLDERS or (name in _OLD_VERSIONS and f"/{prefix}".endswith("/logseq/"))
 
 
@@ -77,7 +77,7 @@ class Source(NamedTuple):
     root: str
     globs: tuple[str, ...] = ("**/*.md",)
     ignore: tuple[str, ...] = ()
-    format: str = ""  # of the transcripts in it (see `transcripts.formats`); empty where it holds none
+    format: str = ""  # of the transcripts in it (see `transcripts.formats`); empty without transcripts
 
     def format_of(self, path: str) -> str:
         """The format of a transcript, empty for any other file."""
@@ -87,17 +87,17 @@ class Source(NamedTuple):
         return self.format if not own or Globs((OWN_SESSIONS,))(path) else ""
 
     def covers(self, path: str) -> bool:
-        """Whether a file at a path in it belongs to it, if there is one."""
+        """Tell whether a path of the collection belongs to it."""
         return self.wanted(path) and not Globs(self.ignore)(path)
 
     def holds(self, real: str) -> bool:
-        """Whether a file belongs to it, by its real path."""
+        """Tell whether a file belongs to it, by its real path."""
         root = os.path.realpath(self.root)
         return _inside(real, root) and self.covers(os.path.relpath(real, root))
 
     @property
     def is_file(self) -> bool:
-        """Whether it is one file, such as an export that was imported."""
+        """Tell whether it is a single file, such as an imported export."""
         return self.name != WORKSPACE_COLLECTION and is_one_file(self.globs)
 
     @property
@@ -122,7 +122,7 @@ class Source(NamedTuple):
 
 
 def is_left_out(sources: Sequence[Source], path: str, *, outside: bool = True) -> bool:
-    """Whether a file that no collection covers is ignored by one, or lies `outside` the workspace."""
+    """Tell whether a file in no collection is ignored by one, or lies `outside` the workspace."""
     real = os.path.realpath(path)
     around = [(one, root) for one in sources if _inside(real, root := os.path.realpath(one.root))]
     if any(source.holds(real) for source, _ in around):
@@ -182,7 +182,7 @@ class Listing(NamedTuple):
     """The files of one collection as they stood; `root` is the real path of its folder.
 
     A file is listed once: links to one that is listed are not, and of several links to one file the first.
-    `links` has all of them, those that lead to nothing as well.
+    `links` has all of them, broken ones too.
     """
 
     source: Source
@@ -247,7 +247,7 @@ def sources(root: str, settings: Settings) -> list[Source]:
 
 
 def refused(settings: Settings, sources: Sequence[Source]) -> list[str]:
-    """Say which collections of the settings are no sources, since they are folders of commonplace itself."""
+    """Return a warning for each collection that is refused as a folder of commonplace itself."""
     gone = settings.collections.keys() - {source.name for source in sources}
     told = "collection {name} is not read: its folder holds settings and caches of commonplace; {remedy}"
     return [
@@ -265,7 +265,7 @@ def _without(closed: Sequence[str], source: Source) -> Source:
 
 
 def with_archive(source: Source) -> Source:
-    """Return a collection of transcripts with the folder beside it that its program moves them to."""
+    """Return a collection of transcripts with the sibling folder to which its program moves them."""
     above, name = os.path.split(source.root.rstrip("/"))
     archive = f"{above}/{_FOLDERS[1]}"
     if not source.format or name != _FOLDERS[0] or os.path.islink(archive) or not os.path.isdir(archive):
@@ -278,7 +278,7 @@ def with_archive(source: Source) -> Source:
 
 
 def places(sources: Iterable[Source]) -> list[str]:
-    """Return the folders that the notes of collections lie in, and the files that are one."""
+    """Return the folders of collections, and the files that are a collection by themselves."""
     return [
         f"{source.root}/{start}" if start else source.place
         for source in sources
@@ -315,7 +315,7 @@ def look(sources: Sequence[Source]) -> list[Listing]:
 
 
 def _readable(listing: Listing) -> Listing:
-    """A listing without copies of transcripts beside them, and with those as away that cannot be unpacked."""
+    """Return a listing without backups of transcripts; compressed ones that cannot be unpacked are away."""
     unwanted, away = set[str](), list[Away]()
     for prefix, rows in listing.folders:
         later = sorted(row for row in rows if ".jsonl." in row[0])
@@ -377,7 +377,7 @@ def _real(path: str) -> str:
 
 def _unshared(listing: Listing, others: Sequence[Listing]) -> Listing:
     """A listing without the files that others have."""
-    root = listing.root  # links stay inside of theirs, so that only collections whose roots nest share files
+    root = listing.root  # links stay inside their root: only collections with nested roots share files
     if not any(_inside(root, other.root) or _inside(other.root, root) for other in others):
         return listing
     seen = {_real(state.absolute) for state in states(others)}
@@ -415,7 +415,7 @@ def _starting_points(globs: Sequence[str]) -> list[str]:
 def _gone(root: str, start: str) -> list[Away]:
     """A folder without a wanted file as a place that is away: moved, or where a disk is to be mounted.
 
-    Other files in it say nothing: sync programs and editors leave folders of settings and pictures behind.
+    Other files do not count: sync programs and editors leave folders of settings and pictures behind.
     """
     folder, place = _real(f"{root}/{start}"), f"{start}/".lstrip("/")
     if not _inside(folder, root):
@@ -424,7 +424,7 @@ def _gone(root: str, start: str) -> list[Away]:
 
 
 def inode(path: str) -> int:
-    """The number of a file or folder, which another one in its place does not have; 0 for none."""
+    """Return the inode of a file or folder; 0 if it is missing."""
     try:
         return os.stat(path).st_ino
     except OSError:
@@ -434,7 +434,7 @@ def inode(path: str) -> int:
 def _walk(root: str, start: str, wanted: Globs, links: list[str], away: list[Away]) -> list[Folder]:
     """The wanted regular files at or below `start`, by folder, links as well; both lists are added to.
 
-    A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
+    Hidden files are left out: macOS makes a `._a.md` for `a.md` on foreign disks.
     """
     files = Root(root)
     try:
@@ -622,21 +622,21 @@ def _character_set(glob: str) -> str:
     return f"[^/{body}]" if negated else f"(?!/)[{body}]"
 
 
-# --- a scout -----------------------------------------------------------------------------------------------
+# --- listing in a process ----------------------------------------------------------------------------------
 #
-# A look at the files taken by a process of its own, while this one still loads what a search needs. A thread
-# would not do: importing holds Python's lock, and so does most of looking.
+# A forked process lists the files while this one loads the modules of a search. A thread would not help:
+# imports hold Python's lock, and so does most of the listing.
 
 
 def can_scout() -> bool:
-    """Whether a process of its own would run beside this one: by fork, safe on Linux, on a processor left."""
+    """Tell whether a process can list the files meanwhile: by fork (safe on Linux), on a free processor."""
     return sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
 
 
 def send_scout(sources: Sequence[Source]) -> Scout | None:
-    """Send a scout to the files of all collections, or None where none can be had.
+    """Start a process that lists the files of all collections; None if it cannot be started.
 
-    Only for a program without threads: what they hold would be held for ever in the copy.
+    Only for a program without threads, whose locks would never be freed in the copy.
     """
     try:
         return Scout(sources)
@@ -645,7 +645,7 @@ def send_scout(sources: Sequence[Source]) -> Scout | None:
 
 
 class Scout:
-    """A process that looks at the files once; it must be dismissed, whether it was heard or not."""
+    """A process that lists the files once; dismiss it in every case."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         """Start it. Raises OSError."""
@@ -662,14 +662,14 @@ class Scout:
         os.close(writing)
 
     def hear(self) -> bytes:
-        """Wait for the fingerprint of what it found; one that failed found something else than any index."""
+        """Wait for the fingerprint of the listing; a failed one equals that of no index."""
         with os.fdopen(self._reading, "rb", closefd=False) as pipe:
             return pipe.read()
 
     def dismiss(self) -> None:
-        """End it, whatever it has found."""
+        """End the process."""
         os.close(self._reading)
-        # Whoever started this program may have told the system to forget processes that have ended.
+        # The parent of this program may have set the system to forget processes that have ended.
         with suppress(ProcessLookupError, ChildProcessError):
             from signal import SIGKILL
 
@@ -678,7 +678,7 @@ class Scout:
 
 
 def _report(sources: Sequence[Source], writing: int) -> NoReturn:
-    """Look and tell, in the process made for it: what belongs to the other is neither flushed nor closed."""
+    """List and report, in the forked process; leave the buffers and files of its parent alone."""
     try:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(fingerprint(look(sources)))

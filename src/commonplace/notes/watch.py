@@ -1,4 +1,4 @@
-"""Telling when notes change: native file events, polling where none arrive, an interval as safety net.
+"""Watch notes for changes: native file events, else polling, and an interval as safety net.
 
 A watcher saves work, it is never trusted: a search compares the files itself (DESIGN, promise 3).
 """
@@ -23,7 +23,7 @@ OnState = Callable[[str], None]
 Identity = tuple[int, int]
 
 _TICK_S = 2.0  # how often folders that vanish or come back are noticed
-_LONGEST_BURST = 4  # pauses after which a change is told although more keep coming
+_LONGEST_BURST = 4  # pauses after which changes are reported although more keep coming
 _MOUNTS = Path("/proc/self/mounts")
 # File systems whose changes are made on another machine or by the host, so that no event arrives.
 _EVENTLESS = (
@@ -43,8 +43,8 @@ def watch(
 ) -> None:
     """Call `on_change` with the changed paths, once they are quiet for `debounce_s`, until `stop` is set.
 
-    At least every `interval_s` it is called with none. `on_state` hears, in words, of every fallback,
-    missing folder and error; nothing but `stop` and Ctrl-C ends the watch.
+    At least every `interval_s` seconds, call it with an empty set. `on_state` gets a sentence for every
+    fallback, missing folder and error; only `stop` and Ctrl-C end the watch.
     """
     watcher = _Watcher(roots, on_change, on_state, interval_s)
     is_polling = False
@@ -70,7 +70,7 @@ def watch(
 
 
 class _Watcher:
-    """What is watched, whom to tell, and when they were last told."""
+    """The watched folders, the callbacks, and the time of the last call."""
 
     def __init__(
         self, roots: Sequence[Path], on_change: OnChange, on_state: OnState, interval_s: float
@@ -107,7 +107,7 @@ class _Watcher:
                 return
 
     def _tell(self, changed: Iterable[str]) -> None:
-        """Report changes; what goes wrong in the caller is said, and the watch goes on."""
+        """Report changes; an error of the callback is reported as a state, and the watch goes on."""
         try:
             self._on_change(frozenset(changed))
         except Exception as error:  # noqa: BLE001 - the next change deserves another try
@@ -141,7 +141,7 @@ class _Watcher:
 
 
 def _is_note(change: Change, path: str) -> bool:
-    """Pass Markdown files, transcripts, and folders, whose moves tell nothing of the files in them."""
+    """Pass Markdown files, transcripts, and folders, whose moves come without events for their files."""
     if any(skipped in path for skipped in _SKIPPED):
         return False
     name = os.path.basename(path)

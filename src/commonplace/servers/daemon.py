@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from commonplace.base import atomic, installation, paths
+from commonplace.base import installation, locks, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
@@ -88,8 +88,8 @@ def registered(
     over = threading.Event()
     with ExitStack() as held:
         try:
-            held.enter_context(atomic.locked(lock, timeout_s=1.0))
-        except atomic.LockTimeout as error:
+            held.enter_context(locks.locked(lock, timeout_s=1.0))
+        except locks.LockTimeout as error:
             raise _served_already(_noted(note)) from error
         _write(note, running)
 
@@ -103,11 +103,11 @@ def registered(
                     continue  # it is gone, and is not made again
                 try:
                     if _identity(lock) != own:
-                        held.enter_context(atomic.locked(lock, timeout_s=0))
+                        held.enter_context(locks.locked(lock, timeout_s=0))
                         own = _identity(lock)
                     _write(note, running)
                     restored()
-                except atomic.LockTimeout:
+                except locks.LockTimeout:
                     lost()
                     return
                 except (OSError, NoteUnreadable):
@@ -337,9 +337,9 @@ def started(pid: int) -> str:
 def _is_held(lock: Path) -> bool:
     """Whether somebody holds the lock; looking for less than a start waits for it."""
     try:
-        with atomic.locked(lock, timeout_s=0) if lock.exists() else nullcontext():
+        with locks.locked(lock, timeout_s=0) if lock.exists() else nullcontext():
             return False
-    except atomic.LockTimeout:
+    except locks.LockTimeout:
         return True
     except NoteUnreadable:
         return False

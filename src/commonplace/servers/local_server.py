@@ -123,7 +123,7 @@ class LocalServer:
                 if not waits or not isinstance(error, locks.LockTimeout) or time.monotonic() > end:
                     return False
                 waits()
-        self._lock_number = locks.number(f"{path}.lock")
+        self._lock_number = os.stat(f"{path}.lock").st_ino
         paths.root_of(path).unlink(path, missing_ok=True)  # of a server that was killed
         listener = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)

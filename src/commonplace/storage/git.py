@@ -1,8 +1,8 @@
 """The `git` program: the only module that starts it, on objects, refs and the index, with our own settings.
 
-A repository may come from a stranger, and its settings can name programs. Two calls that run nothing read it
-as it is: where it lies, and its settings. All others see a *view*: a temporary git folder with our
-configuration, whose refs and objects are those of the repository
+A repository may come from a stranger, and its settings can name programs. Two calls, which start no
+program, read it as it is: its place and its settings. All others see a *view*: a temporary git folder with
+our configuration, whose refs and objects are those of the repository
 (`docs/decisions/0025-git-through-a-view.md`).
 """
 
@@ -148,7 +148,7 @@ class Repository:
             raise GitError("no branch is checked out")
 
     def tree(self, commit: str, files: Iterable[str]) -> dict[str, Entry]:
-        """Return the entries of some files of a commit; a file that it lacks has none."""
+        """Return the entries of some files of a commit; files that it lacks are left out."""
         if not commit or not (named := list(files)):
             return {}
         listed = self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *named)
@@ -176,7 +176,7 @@ class Repository:
         return os.fsdecode(self.run(*arguments, data=data, allowed=(0, 1)) if data else b"").split("\0")
 
     def find_message(self, commit: str, line: str) -> str:
-        """Return the newest ancestor of a commit whose message has a line, empty for none."""
+        """Return the newest ancestor of a commit whose message has a line, or an empty text."""
         form = ("--fixed-strings", "--format=%H", "-1", f"--grep={line}")
         return self.run("log", *form, commit).decode().strip() if commit else ""
 
@@ -214,7 +214,7 @@ class Repository:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Repository | None]:
-    """Open the repository around a folder (a real path); None, without a call, where there is none.
+    """Open the repository around a folder (a real path); None, without a call, if there is no `.git`.
 
     Raises GitError for a repository that cannot be used.
     """

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.errors import CommonplaceError
 
 KIND = "observing"
@@ -51,7 +51,7 @@ def kept(workspace: paths.Workspace, session: str) -> Iterator[State]:
     with ExitStack() as held:
         try:
             paths.prepare_state(workspace)
-            held.enter_context(atomic.locked(paths.lock_file(workspace, KIND), _LOCK_WAIT_S))
+            held.enter_context(locks.locked(paths.lock_file(workspace, KIND), _LOCK_WAIT_S))
         except CommonplaceError:
             yield State()
             return

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.locks import LockTimeout
 from commonplace.transcripts import session as transcript
@@ -131,7 +131,7 @@ class Pending:
             mark = None if known is None else _parsed(known)
             return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
 
-        with atomic.locked(self._lock):
+        with locks.locked(self._lock):
             records.update(self._files, self._file(session), changed, limit=_LARGEST)
 
     def marks(self) -> list[Mark]:
@@ -172,9 +172,9 @@ class Pending:
         held = ExitStack()
         paths.prepare_state(self._workspace)
         # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
-        with atomic.locked(self._lock):
+        with locks.locked(self._lock):
             try:
-                held.enter_context(atomic.locked(self._file(session).with_suffix(".lock"), timeout_s=0))
+                held.enter_context(locks.locked(self._file(session).with_suffix(".lock"), timeout_s=0))
             except LockTimeout as error:
                 told = "another process has it open, and sums it up when it rests"
                 raise InUse(f"session {paths.shown(session)}", told) from error
@@ -188,7 +188,7 @@ class Pending:
         if session in self._open or session not in self._locks:
             return
         file = self._file(session)
-        with self._locks.pop(session), suppress(LockTimeout), atomic.locked(self._lock):
+        with self._locks.pop(session), suppress(LockTimeout), locks.locked(self._lock):
             for ending in (".lock", ".queue"):
                 with suppress(OSError):
                     self._files.unlink(file.with_suffix(ending))

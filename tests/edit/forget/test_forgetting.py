@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from commonplace import Memory, config
-from commonplace.base import database, paths, swap
+from commonplace.base import database, paths
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
 from commonplace.changes.spool import Claim, Spool
@@ -27,6 +27,7 @@ from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
+from commonplace.storage import files
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
@@ -652,15 +653,15 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
     write(root / "MEMORY.md", "# Memory", "", "- Mira likes tea.")
     (root / "letter.txt").write_text("Dear Mira")
     memory.sync()
-    real = swap.exchange
+    real = files._exchange_names
 
-    def exchange(folder: int | None, one: str, other: str, **named: bool) -> bool:
-        if other == "MEMORY.md":
+    def refuse(place: files._Place) -> bool:
+        if place.name == "MEMORY.md":
             raise PermissionError(errno.EPERM, "Operation not permitted")
-        return real(folder, one, other, **named)
+        return real(place)
 
     with monkeypatch.context() as patched:
-        patched.setattr(swap, "exchange", exchange)
+        patched.setattr(files, "_exchange_names", refuse)
         erasure = memory.forget(Selection("person", "Mira"), now=NOW)
     assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
     assert [place.citation for place in erasure.places if place.where == "notes"] == [

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from commonplace import render
-from commonplace.base import atomic, paths, remedies
+from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
 from commonplace.edit.forget import journal, notes, residue, selection, stores
@@ -46,7 +46,7 @@ def forget(
         return preview(context, _choose(context, what))
     workspace = context.workspace
     workspace.check_writable()
-    with atomic.locked(paths.lock_file(workspace, "erase")):
+    with locks.locked(paths.lock_file(workspace, "erase")):
         journal.tidy(workspace)
         erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
         if what:
@@ -293,7 +293,7 @@ class _Work:
         """Make an entry in the record of changes for what changed no note."""
         if self.run is None and self.places:
             workspace, about = self.context.workspace, self._about(len(self.places), "place")
-            with atomic.locked(self.context.lock):
+            with locks.locked(self.context.lock):
                 at = self.now or datetime.now().astimezone()
                 self.run = replace(runs.begin(workspace, (), about, at, keep=False), state="done")
                 runs.save(workspace, self.run)

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import runs, transaction
@@ -164,7 +164,7 @@ def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
     change. Raises NoteUnreadable.
     """
     workspace = context.workspace
-    with atomic.locked(context.lock) if change else nullcontext():
+    with locks.locked(context.lock) if change else nullcontext():
         # All are followed before one goes: a link through another leads nowhere without it.
         links = list(_leading(context.listing, targets))
         if change:

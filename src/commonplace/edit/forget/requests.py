@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from commonplace.base import atomic, paths, records, remedies
+from commonplace.base import locks, paths, records, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
 from commonplace.edit.forget import targets as intents
@@ -90,7 +90,7 @@ def keep(
     workspace.check_writable()
     now = now or datetime.now().astimezone()
     paths.prepare_state(workspace)
-    with atomic.locked(paths.lock_file(workspace, "requests")):
+    with locks.locked(paths.lock_file(workspace, "requests")):
         code = check_room(workspace, selection, agent, now) or secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
         path = folder(workspace) / f"{code}{_ENDING}"

@@ -22,7 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.targets import Targets as Chosen
@@ -33,7 +33,7 @@ from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site, Targets
 
-_TEMPORARY = f".?*.{'[0-9a-f]' * 12}.tmp"  # as `atomic` names them
+_TEMPORARY = f".?*.{'[0-9a-f]' * 12}.tmp"  # as `storage.files` names them
 _OWN_TEMPORARY = ".*.tmp"  # as `base.root` does, where nobody else has files
 _LARGEST_LOG = 1 << 28
 _LOGS = ("server.log", "schedule.log")
@@ -151,8 +151,8 @@ def _blank(root: Root, path: Path, spans: Sequence[tuple[int, int]]) -> None:
 def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name temporary files of killed writers, and what is left of version 0.1; remove them to `change`."""
     workspace, erased = site.workspace, list[Erased]()
-    locks = [paths.lock_file(workspace, name) for name in ("notes", "sessions")]
-    notes, sessions = [atomic.locked(lock) if change else nullcontext() for lock in locks]
+    held = [paths.lock_file(workspace, name) for name in ("notes", "sessions")]
+    notes, sessions = [locks.locked(lock) if change else nullcontext() for lock in held]
     with notes, sessions:
         for root, path in _temporaries(workspace):
             if targets.matches(records.load(root, path).decode("utf-8", "replace")):
@@ -175,7 +175,7 @@ def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erase
 
 
 def _temporaries(workspace: paths.Workspace) -> Iterator[tuple[Root, Path]]:
-    """Yield the files that `atomic` and `base.root` write before these have their names, and their roots."""
+    """Yield the temporary files of `storage.files` and `base.root`, with their roots."""
     files, kept = workspace.files, workspace.kept
     notes = [workspace.root, *_below(files, workspace.memory_dir), *_below(files, workspace.root / "archive")]
     places = [(files, folder, _TEMPORARY) for folder in notes]
@@ -251,14 +251,14 @@ def is_due(workspace: paths.Workspace) -> bool:
         return True
 
 
-def renew(site: Site, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
+def renew(site: Site, *, timeout_s: float = locks.LOCK_WAIT_S) -> list[Erased]:
     """Redact anew what records hold, once for each set of rules; return what changed.
 
     A process that is killed leaves no mark, and the next sync does it again. Raises NoteUnreadable.
     """
     if not is_due(site.workspace):
         return []
-    with atomic.locked(paths.lock_file(site.workspace, "erase"), timeout_s):
+    with locks.locked(paths.lock_file(site.workspace, "erase"), timeout_s):
         if not is_due(site.workspace):
             return []
         secrets, erased = Redaction(), []

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote, urlsplit
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
 from commonplace.base.tuples import NamedTuple
@@ -74,7 +74,7 @@ class Store:
     def write(self, jobs: Sequence[Job]) -> None:
         """Replace the file. Raises NoteUnreadable if it cannot be written."""
         rows = {"jobs": [asdict(job) for job in jobs]}
-        with atomic.locked(self._lock):
+        with locks.locked(self._lock):
             records.update(paths.root_of(self._path), self._path, lambda _: rows)
 
 

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import locks, paths, records
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
 from commonplace.changes import runs
@@ -68,8 +68,8 @@ def held(workspace: paths.Workspace) -> Iterator[str]:
     """
     with ExitStack() as stack:
         try:
-            stack.enter_context(atomic.locked(paths.lock_file(workspace, LOCK), timeout_s=0))
-        except atomic.LockTimeout as error:
+            stack.enter_context(locks.locked(paths.lock_file(workspace, LOCK), timeout_s=0))
+        except locks.LockTimeout as error:
             raise Running from error
         yield digest(workspace)
 
@@ -104,7 +104,7 @@ def note_run(
     if not failed:
         known = replace(known, at=at, seen=seen or digest(workspace), inputs=inputs)
     paths.prepare_state(workspace)
-    with atomic.locked(paths.lock_file(workspace, f"{LOCK}d")):
+    with locks.locked(paths.lock_file(workspace, f"{LOCK}d")):
         records.update(workspace.kept, workspace.consolidated, lambda _: asdict(known), limit=_LARGEST)
 
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base import atomic, paths
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
+from commonplace.storage import files
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 
@@ -35,7 +36,7 @@ def test_any_bytes_replace_any_bytes(
         target.parent.mkdir()
         target.write_bytes(before)
     seen: list[bytes] = []
-    atomic.replace(target, lambda data: seen.append(data) or after, lock=folder / "x.lock")
+    files.replace(target, lambda data: seen.append(data) or after, lock=folder / "x.lock")
     assert seen == [before or b""]
     assert target.read_bytes() == after
     assert os.listdir(target.parent) == ["er.md"]
@@ -49,9 +50,9 @@ def test_what_compose_raises_leaves_everything_as_it_was(tmp_path: Path, lock: P
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        atomic.replace(target, fail, lock=lock)
+        files.replace(target, fail, lock=lock)
     assert target.read_bytes() == b"old"
-    with atomic.locked(lock, timeout_s=0):
+    with locks.locked(lock, timeout_s=0):
         pass
 
 
@@ -60,7 +61,7 @@ def test_what_compose_raises_leaves_everything_as_it_was(tmp_path: Path, lock: P
 def test_a_name_as_long_or_odd_as_the_system_allows(tmp_path: Path, lock: Path, stem: str) -> None:
     target = tmp_path / "odd" / f"{stem}.md"
     for text in (b"one", b"two"):
-        atomic.replace(target, lambda data, text=text: data + text, lock=lock)
+        files.replace(target, lambda data, text=text: data + text, lock=lock)
     assert target.read_bytes() == b"onetwo"
     assert os.listdir(target.parent) == [target.name]
 
@@ -81,7 +82,7 @@ def test_what_cannot_be_replaced_is_told_in_one_line(tmp_path: Path, lock: Path,
     else:
         target = tmp_path / ("x" * 300)
     with pytest.raises(NoteUnreadable) as caught:
-        atomic.replace(target, lambda data: b"new", lock=lock)
+        files.replace(target, lambda data: b"new", lock=lock)
     assert "\n" not in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")) == []
 
@@ -90,7 +91,7 @@ def test_what_cannot_be_replaced_is_told_in_one_line(tmp_path: Path, lock: Path,
 def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path, lock: Path) -> None:
     link = tmp_path / "link.md"
     link.symlink_to("real.md")
-    atomic.replace(link, lambda data: b"new", lock=lock)
+    files.replace(link, lambda data: b"new", lock=lock)
     assert link.is_symlink()
     assert (tmp_path / "real.md").read_bytes() == b"new"
 
@@ -101,7 +102,7 @@ def test_a_set_of_permissions_survives(tmp_path: Path, lock: Path) -> None:
     target.touch()
     for mode in (0o600, 0o644, 0o640, 0o444, 0o755):
         target.chmod(mode)
-        atomic.replace(target, lambda data: data + b"x", lock=lock)
+        files.replace(target, lambda data: data + b"x", lock=lock)
         assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
@@ -111,66 +112,57 @@ def test_the_owner_survives(tmp_path: Path, lock: Path) -> None:
     target = tmp_path / "a.md"
     target.write_bytes(b"x")
     os.chown(target, 1234, 4321)
-    atomic.replace(target, lambda data: data + b"y", lock=lock)
+    files.replace(target, lambda data: data + b"y", lock=lock)
     assert (target.stat().st_uid, target.stat().st_gid) == (1234, 4321)
 
 
 def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path) -> None:
     target = tmp_path / "a.md"
     code = (
-        "import os, sys; from pathlib import Path; from commonplace.base import atomic\n"
-        "from commonplace.base import swap\n"
-        "swap.move_new = lambda *a: os._exit(9)\n"
-        "atomic.replace(Path(sys.argv[1]), lambda data: b'half', lock=Path(sys.argv[2]))"
+        "import os, sys; from pathlib import Path; from commonplace.storage import files\n"
+        "files._name_new = lambda *a: os._exit(9)\n"
+        "files.replace(Path(sys.argv[1]), lambda data: b'half', lock=Path(sys.argv[2]))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(target), str(lock)], check=False)
     assert done.returncode == 9
     assert len([path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]) == 1
-    atomic.replace(target, lambda data: data + b"whole", lock=lock)
+    files.replace(target, lambda data: data + b"whole", lock=lock)
     assert target.read_bytes() == b"whole"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
 
 
-def test_two_targets_of_one_name_have_litter_of_their_own(lock: Path) -> None:
-    one, two = (atomic.temporary_name(name, lock, "fresh") for name in ("a.md", "a.txt"))
-    assert one != two
-    assert one != atomic.temporary_name("a.md", lock.with_name("y.lock"), "fresh")
-    assert one != atomic.temporary_name("a.md", lock, "old")
-    assert one.startswith(".a.")
-
-
 def test_a_lock_is_of_its_file_alone(lock: Path) -> None:
-    with atomic.locked(lock), atomic.locked(lock.with_name("y.lock"), timeout_s=0):
+    with locks.locked(lock), locks.locked(lock.with_name("y.lock"), timeout_s=0):
         pass
 
 
 def test_a_lock_is_given_back_whatever_happens_inside(lock: Path) -> None:
     for error in (ZeroDivisionError, KeyboardInterrupt):
-        with pytest.raises(error), atomic.locked(lock):
+        with pytest.raises(error), locks.locked(lock):
             raise error
-        with atomic.locked(lock, timeout_s=0):
+        with locks.locked(lock, timeout_s=0):
             pass
 
 
 def test_a_lock_keeps_other_processes_out(lock: Path) -> None:
     code = (
-        "import sys; from commonplace.base import atomic\n"
-        "try:\n with atomic.locked(sys.argv[1], timeout_s=0): print('in')\n"
-        "except atomic.LockTimeout as error: print('out')"
+        "import sys; from commonplace.base import locks\n"
+        "try:\n with locks.locked(sys.argv[1], timeout_s=0): print('in')\n"
+        "except locks.LockTimeout as error: print('out')"
     )
 
     def other() -> str:
         command = [sys.executable, "-c", code, str(lock)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    with atomic.locked(lock):
+    with locks.locked(lock):
         assert other() == "out\n"
     assert other() == "in\n"
 
 
 @posix
 def test_a_lock_of_a_stopped_process_is_waited_for_and_told(lock: Path) -> None:
-    code = "import sys; from commonplace.base import atomic\nwith atomic.locked(sys.argv[1]):\n print('held', flush=True); sys.stdin.read()"
+    code = "import sys; from commonplace.base import locks\nwith locks.locked(sys.argv[1]):\n print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", code, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
@@ -178,13 +170,13 @@ def test_a_lock_of_a_stopped_process_is_waited_for_and_told(lock: Path) -> None:
         assert holder.stdout.readline() == "held\n"
         holder.send_signal(signal.SIGSTOP)
         with (
-            pytest.raises(atomic.LockTimeout, match="still locked by another process"),
-            atomic.locked(lock, 0.05),
+            pytest.raises(locks.LockTimeout, match="still locked by another process"),
+            locks.locked(lock, 0.05),
         ):
             raise AssertionError("two holders")
         holder.kill()
         holder.wait(30)
-        with atomic.locked(lock, 30):
+        with locks.locked(lock, 30):
             pass
 
 
@@ -195,7 +187,7 @@ def test_threads_take_turns(lock: Path) -> None:
     def work() -> None:
         nonlocal inside, most
         for _ in range(10):
-            with atomic.locked(lock, 60):
+            with locks.locked(lock, 60):
                 with guard:
                     inside += 1
                     most = max(most, inside)
@@ -216,6 +208,6 @@ def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:
     workspace = paths.Workspace(tmp_path / "work")
     workspace.state.mkdir(parents=True)
     workspace.locks.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CommonplaceError), atomic.locked(paths.lock_file(workspace, "n")):
+    with pytest.raises(CommonplaceError), locks.locked(paths.lock_file(workspace, "n")):
         raise AssertionError("made outside")
     assert os.listdir(tmp_path / "elsewhere") == []

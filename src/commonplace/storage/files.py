@@ -1,0 +1,484 @@
+"""Replace whole files: a crash leaves the old or the new one, even while editors (without locks) save them.
+
+Write the new bytes to a temporary file and to the disk, compare the old file with what was read, let the two
+change names, and force the folder to the disk. If another program saved the file in that instant, its version
+now has the temporary name and is composed upon. A file that a program keeps open for writing raises `Busy`
+(`docs/decisions/0026-an-editor-beside-us.md`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from commonplace.base import paths
+from commonplace.base.digests import sha256
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.locks import LOCK_WAIT_S, locked
+from commonplace.base.root import PRIVATE_FILE, Root, open_regular
+from commonplace.base.tuples import NamedTuple
+
+_ATTEMPTS = 50  # comparisons in a row that another program's write may fail
+_POLITE = 4  # of them, before ours displaces the other write, and is composed upon it
+_PATIENCE_S = 2.0  # to wait for a program that keeps a file open for writing
+_MOMENT_S = 0.1  # within which an editor fills a file that it has truncated, or moved away
+_GROWING_S = 0.5  # within which a file that is shorter than our version may still grow
+_LATE_S = 0.005  # within which a program opens a file whose name it has looked up; longer on a busy machine
+_RECENT_S = 1.0  # age of a write of ours at which other writers may be at work
+_LOOK_S = 0.01  # between two looks at a file
+
+
+class Busy(NoteUnreadable):
+    """Another program is writing a file and did not end in time; the file is as it left it."""
+
+
+class Guard(Protocol):
+    """A record of our writes to one file, to notice when another program overwrites them."""
+
+    @property
+    def expects_file(self) -> bool:
+        """Tell whether our last write left a file."""
+
+    def wrote(self, data: bytes) -> bool:
+        """Tell whether these bytes are our last write."""
+
+    def is_shorter(self, data: bytes) -> bool:
+        """Tell whether these bytes are fewer than those of our last write."""
+
+    def prepare(
+        self,
+        before: bytes | None,
+        old: os.stat_result | None,
+        after: bytes | None,
+        new: os.stat_result | None,
+    ) -> None:
+        """Record a replacement that is about to happen, with the status of both files; once an attempt."""
+
+    def replaced(self) -> None:
+        """Confirm the replacement that was prepared last."""
+
+
+class _Place(NamedTuple):
+    """A name in an open folder; without descriptors (Windows) `name` is the whole path."""
+
+    folder: int | None
+    name: str
+    path: Path
+    temporary: str
+
+    def inode(self, name: str) -> int:
+        """Return the inode of a name in the folder, 0 without a file."""
+        try:
+            return os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_ino
+        except FileNotFoundError:
+            return 0
+
+    def unlink(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.folder)
+
+    def sync(self, name: str = "") -> None:
+        """Force the names in the folder to the disk, and the bytes of a file, where the system can."""
+        for one in filter(None, (name, os.curdir)) if self.folder is not None else ():
+            with suppress(OSError):  # the open descriptor of the folder may be for walking through only
+                descriptor = os.open(one, os.O_RDONLY, dir_fd=self.folder)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+
+class _Original(NamedTuple):
+    """A file as it was read, and still open; no `status` for a missing one."""
+
+    data: bytes = b""
+    status: os.stat_result | None = None
+    descriptor: int = -1
+
+    def close(self) -> None:
+        if self.status is not None:
+            os.close(self.descriptor)
+
+    @property
+    def bytes_or_none(self) -> bytes | None:
+        return None if self.status is None else self.data
+
+    @property
+    def inode(self) -> int:
+        return 0 if self.status is None else self.status.st_ino
+
+    def stands(self, place: _Place) -> bool:
+        """Tell whether the file still has its name and its bytes."""
+        return place.inode(place.name) == self.inode and not (self.inode and self.is_written())
+
+    def is_written(self) -> bool:
+        """Tell whether another program has changed the file since, or has it open for writing."""
+        return bool(is_open_for_writing(self.descriptor)) or _contents(self.descriptor) != self.data
+
+
+class _Displaced(NamedTuple):
+    """A save of another program that ours displaced: what we had read and written, and its bytes."""
+
+    read: bytes
+    written: bytes
+    data: bytes
+
+
+def replace(
+    path: Path,
+    compose: Callable[[bytes], bytes],
+    *,
+    lock: Path,
+    timeout_s: float = LOCK_WAIT_S,
+    within: Path | None = None,
+    guard: Callable[[], Guard] | None = None,
+) -> None:
+    """Read a file, compose its next content, and put that in its place.
+
+    A missing file reads as empty; a symlink is followed, but not out of the folder `within`; mode, owner and
+    attributes stay. `compose` is called again if another program has changed the file, `guard` once, under
+    the lock. Raises NoteUnreadable, LockTimeout, Busy.
+    """
+    with locked(lock, timeout_s), _translated(path), _placed(path, within, lock, make=True) as place:
+        record = guard() if guard else None
+        saves: list[_Displaced] = []
+        for attempt in range(_ATTEMPTS):
+            with _settled(place, record) as original:
+                after = _merge(saves, original.data, compose)
+                if after == original.bytes_or_none:
+                    return
+                done = _put(place, original, after, record, insist=bool(saves) or attempt > _POLITE)
+                if done is True:
+                    return
+                if done is not False:
+                    saves.append(_Displaced(original.data, after, done))
+    raise NoteUnreadable(paths.shown(path), "another program keeps changing it; try again")
+
+
+def exchange(
+    path: Path,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    lock: Path,
+    within: Path | None = None,
+    guard: Guard | None = None,
+    mode: int = 0,
+) -> bool:
+    """Replace a file of `before` by one of `after`, None for no file; the caller holds `lock`.
+
+    False, and the file stays, if it holds other bytes; true at once if it holds `after`. A new file gets
+    `mode`, or is its owner's alone. Raises NoteUnreadable, Busy.
+    """
+    with _translated(path):
+        try:
+            with _placed(path, within, lock, make=after is not None) as place:
+                for _ in range(_ATTEMPTS):
+                    with _settled(place, guard) as original:
+                        if original.bytes_or_none == after:
+                            return True
+                        if original.bytes_or_none != before:
+                            return False
+                        done = _put(place, original, after, guard, mode)
+                    if done is True:
+                        return True
+                    if done is not False:
+                        with _settled(place, guard) as ours:
+                            if ours.bytes_or_none == after:
+                                _put(place, ours, done, guard, mode)
+                        return False
+        except FileNotFoundError:  # no folder
+            return before is None and after is None
+    return False
+
+
+def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
+    """Remove the temporary file of a file that a killed holder of `lock` left; the caller holds it."""
+    with _translated(path), suppress(FileNotFoundError, NotADirectoryError), _placed(path, within, lock):
+        pass
+
+
+def _merge(saves: Sequence[_Displaced], now: bytes, compose: Callable[[bytes], bytes]) -> bytes:
+    """Compose upon the file, or upon a save that ours displaced; after several, add their new lines."""
+    if not saves:
+        return compose(now)
+    if len(saves) == 1 and now == saves[0].written:
+        return compose(saves[0].data)
+    known, lines = set(now.splitlines()), list[bytes]()
+    for save in saves:
+        known.update(save.read.splitlines())
+        lines += [line for line in save.data.splitlines() if line not in known]
+        known.update(lines)
+    end = b"" if now.endswith(b"\n") or not now else b"\n"
+    return now + end + b"".join(line + b"\n" for line in lines) if lines else now
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        denied = isinstance(error, PermissionError)
+        raise NoteUnreadable(paths.shown(path), (denied and _closed(path)) or paths.reason(error)) from error
+
+
+def _closed(path: Path) -> str:
+    """Say that the folder of a file is not writable, with the remedy; empty if it is."""
+    import shlex
+
+    folder = next(place for place in path.parents if os.path.lexists(place))
+    if os.access(folder, os.W_OK | os.X_OK):
+        return ""
+    shown = paths.shown(folder)
+    mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
+    remedy = f"chmod u+w {shlex.quote(shown)}" if mine else "ask its owner, or keep a workspace of your own"
+    return f"permission denied: its folder {shown} cannot be written to; {remedy}"
+
+
+@contextmanager
+def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_Place]:
+    """Open the folder of a file by its real path, and remove what a killed writer left there."""
+    real = os.path.realpath(path) if within is None else Root(within).resolve(path)
+    with Root(os.path.dirname(real) if within is None else within).parent(real, make=make) as (folder, name):
+        place = _Place(folder, name, path, _temporary_name(name, lock))
+        place.unlink(place.temporary)
+        try:
+            yield place
+        finally:
+            with suppress(OSError):
+                place.unlink(place.temporary)
+
+
+def _temporary_name(name: str, lock: Path) -> str:
+    """Return the name of the temporary file of a file; one for each lock."""
+    above, name = os.path.split(name)
+    text = f"{name}\0{lock}".encode("utf-8", "surrogateescape")
+    return os.path.join(above, f".{Path(name).stem[:40]}.{sha256(text).hexdigest()[:12]}.tmp")
+
+
+@contextmanager
+def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
+    """Read a file when no program seems to be writing it. Raises Busy."""
+    began, last = time.monotonic(), None
+    while True:
+        original = _read(place)
+        try:
+            waited = time.monotonic() - began
+            if not _is_settling(original, last, guard, waited):
+                yield original
+                return
+            if waited > _PATIENCE_S:
+                raise Busy(paths.shown(place.path), "another program is writing it; try again")
+            last = original.status
+        finally:
+            original.close()
+        time.sleep(_LOOK_S)
+
+
+def _is_settling(
+    original: _Original, last: os.stat_result | None, guard: Guard | None, waited: float
+) -> bool:
+    """Tell whether another program seems to be writing a file."""
+    status = original.status
+    if status is None:
+        return guard is not None and guard.expects_file and waited < _MOMENT_S  # vim moves a file away first
+    is_open = is_open_for_writing(original.descriptor)
+    is_shorter = guard is not None and guard.is_shorter(original.data)
+    young_s = _GROWING_S if is_shorter else 0 if original.data else _MOMENT_S
+    if is_open or 0 <= time.time() - status.st_mtime < young_s:
+        return True
+    # Where the system does not say who writes, another program's version must look the same twice.
+    stands = last is not None and (last.st_ino, last.st_mtime_ns) == (status.st_ino, status.st_mtime_ns)
+    return is_open is None and guard is not None and not (guard.wrote(original.data) or stands)
+
+
+def _read(place: _Place) -> _Original:
+    try:
+        descriptor = open_regular(place.folder, place.name, os.O_RDONLY, 0, str(place.path))
+    except FileNotFoundError:
+        return _Original()
+    try:
+        return _Original(_contents(descriptor), os.fstat(descriptor), descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _contents(descriptor: int) -> bytes:
+    with open(descriptor, "rb", closefd=False) as file:
+        file.seek(0)
+        return file.read()
+
+
+def _put(
+    place: _Place,
+    original: _Original,
+    after: bytes | None,
+    guard: Guard | None,
+    mode: int = 0,
+    *,
+    insist: bool = False,
+) -> bool | bytes:
+    """Replace a file that was read.
+
+    False, with nothing done, if another program has changed it; the bytes of a save that ours have displaced,
+    in that instant; else true. To `insist` is to take milliseconds less, and to displace any save.
+    """
+    new = None if after is None else _write(place, after, original, mode, is_synced=not insist)
+    late_s = _late_s(original, guard)
+    recorded = bool(guard) and original.status is not None and not insist
+    if not insist and not original.stands(place):
+        return False
+    if guard and recorded:
+        guard.prepare(original.data, original.status, after, new)
+        if not original.stands(place):
+            return False
+    try:
+        is_kept = _swap(place, original, is_wanted=after is not None)
+    except (FileExistsError, FileNotFoundError):  # another program has made the file, or moved it away
+        return False
+    place.sync(place.name if insist else "")
+    if guard:
+        if not recorded:  # only now: a file that a killed writer did not make is not missed
+            guard.prepare(original.bytes_or_none, original.status, after, new)
+        guard.replaced()
+    return True if not is_kept or (saved := _displaced(place, original, late_s)) is None else saved
+
+
+def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
+    """Give the temporary file the name; return whether the replaced file now has the temporary name.
+
+    Raises FileExistsError, FileNotFoundError if another program has made the file, or moved it away.
+    """
+    if original.status is None:
+        _name_new(place)
+        return False
+    if not is_wanted:
+        os.rename(place.name, place.temporary, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+        return True
+    if _exchange_names(place):
+        return True
+    if not original.stands(place):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.name)
+    os.replace(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    return False
+
+
+def _late_s(original: _Original, guard: Guard | None) -> float:
+    """Return how long to look for late saves: not at all in a file of ours that is at rest."""
+    if original.status is None or not guard or not guard.wrote(original.data):
+        return 4 * _LATE_S  # an editor may be at work
+    return _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
+
+
+def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | None:
+    """Return what another program saved in the instant of the exchange, None for no such save."""
+    place = place._replace(name=place.temporary)
+    kept, ends = _read(place), time.monotonic() + LOCK_WAIT_S
+    try:
+        for pause in (0, late_s):
+            time.sleep(pause)
+            while is_open_for_writing(kept.descriptor) and time.monotonic() < ends:
+                time.sleep(_LOOK_S)
+            data = _contents(kept.descriptor)  # once it is closed
+            if (kept.inode, data) != (original.inode, original.data):
+                return data
+        return None
+    finally:
+        kept.close()
+
+
+def _exchange_names(place: _Place) -> bool:
+    """Let the file and the temporary one change names at one instant; false where the system cannot.
+
+    Linux since 3.15, macOS since 10.12, not on every file system. Raises OSError.
+    """
+    if place.folder is None:
+        return False
+    import ctypes
+
+    try:
+        rename = getattr(
+            ctypes.CDLL(None, use_errno=True), "renameatx_np" if sys.platform == "darwin" else "renameat2"
+        )
+    except (OSError, AttributeError):
+        return False
+    one, other = os.fsencode(place.temporary), os.fsencode(place.name)
+    if rename(place.folder, one, place.folder, other, 2) == 0:
+        return True
+    if (code := ctypes.get_errno()) in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+        return False
+    raise OSError(code, os.strerror(code), place.name)
+
+
+def _name_new(place: _Place) -> None:
+    """Give the temporary file a name that no file has. Raises FileExistsError."""
+    try:
+        os.link(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+        place.unlink(place.temporary)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # no hard links, as on FAT
+        if os.path.lexists(place.path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place.name) from None
+        os.rename(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+
+
+def _write(
+    place: _Place, data: bytes, original: _Original, mode: int = 0, *, is_synced: bool = True
+) -> os.stat_result:
+    """Write the temporary file with the attributes of the old one, through to the disk; return its status."""
+    status = original.status
+    if status is not None:
+        mode = stat.S_IMODE(status.st_mode)
+    elif not (mode := mode & 0o777):  # the group's as well where that may write in the folder
+        folder = os.stat(os.path.dirname(place.path) if place.folder is None else place.folder).st_mode
+        mode = PRIVATE_FILE | (folder & 0o060 if folder & 0o020 else 0)
+    place.unlink(place.temporary)
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+    with open(open_regular(place.folder, place.temporary, flags, mode, str(place.path)), "wb") as file:
+        file.write(data)
+        file.flush()
+        descriptor = file.fileno()
+        if sys.platform != "win32":
+            if status is not None:
+                with suppress(PermissionError):  # only root may give a file away
+                    os.fchown(descriptor, status.st_uid, status.st_gid)
+            os.fchmod(descriptor, mode)
+        if sys.platform == "linux" and status is not None:
+            with suppress(OSError):  # access lists are such attributes; a disk may lack them
+                for attribute in os.listxattr(original.descriptor):
+                    with suppress(OSError):  # some are the system's own
+                        os.setxattr(descriptor, attribute, os.getxattr(original.descriptor, attribute))
+        if is_synced:
+            os.fsync(descriptor)
+        return os.fstat(descriptor)
+
+
+def is_open_for_writing(descriptor: int) -> bool | None:
+    """Tell whether a program has a file open for writing; None where the system does not say.
+
+    Linux refuses a read lease then; it leases only own files on local disks.
+    """
+    if sys.platform != "linux":
+        return None
+    import fcntl
+    import signal
+
+    try:
+        # A program that opens the file during the lease causes a signal, which ends a process by default.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
