@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -405,9 +406,9 @@ def test_whatever_happens_in_between_only_what_was_shown_goes(
 def test_a_basis_is_read_back_as_it_was() -> None:
     told = targets.Targets(people=("Mira",), blocks=(targets.Block("a.md", 3, ("- a",), 2, 1),))
     basis = journal.basis(told, [])
-    assert targets.decode(json.loads(basis)) == targets.replace(told, shown=())
+    assert targets.decode(json.loads(basis)) == dataclasses.replace(told, shown=())
     former = basis.replace(b', "shown": []', b"").replace(b", 2, 1]", b", 2]")
-    assert targets.decode(json.loads(former)) == targets.replace(
+    assert targets.decode(json.loads(former)) == dataclasses.replace(
         told, blocks=(targets.Block("a.md", 3, ("- a",), 2),)
     )
 

@@ -31,7 +31,7 @@ _PATIENCE_S = 2.0  # to wait for a program that keeps a file open for writing
 _MOMENT_S = 0.1  # within which an editor fills a file that it has truncated, or moved away
 _GROWING_S = 0.5  # within which a file that is shorter than our version may still grow
 _LATE_S = 0.005  # within which a program opens a file whose name it has looked up; longer on a busy machine
-_RECENT_S = 1.0  # age of a write of ours at which other writers may be at work
+_RECENT_S = 1.0  # age of our last write at which other writers may be at work
 _LOOK_S = 0.01  # between two looks at a file
 
 
@@ -328,7 +328,7 @@ def _put(
 ) -> bool | bytes:
     """Replace a file that was read.
 
-    False, with nothing done, if another program has changed it; the bytes of a save that ours have displaced,
+    False, without a change, if another program has changed it; the bytes of a save that ours have displaced
     in that instant; else true. To `insist` is to take milliseconds less, and to displace any save.
     """
     new = None if after is None else _write(place, after, original, mode, is_synced=not insist)
@@ -372,7 +372,7 @@ def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
 
 
 def _late_s(original: _Original, guard: Guard | None) -> float:
-    """Return how long to look for late saves: not at all in a file of ours that is at rest."""
+    """Return how long to look for late saves: not at all if our last write is older than a second."""
     if original.status is None or not guard or not guard.wrote(original.data):
         return 4 * _LATE_S  # an editor may be at work
     return _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
