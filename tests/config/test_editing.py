@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import tomllib
 from pathlib import Path
 
@@ -213,20 +212,6 @@ def test_many_hands_add_at_once_and_none_is_lost(root: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", code, str(root), f"f{number}"]) for number in range(6)]
     assert [process.wait(60) for process in running] == [0] * 6
     assert sorted(config.load(root).contexts) == [f"f{number}" for number in range(6)]
-
-
-def test_many_threads_add_at_once_and_none_is_lost(root: Path, tmp_path: Path) -> None:
-    for number in range(5):
-        (tmp_path / f"v{number}").mkdir()
-    threads = [
-        threading.Thread(target=config.add_collection, args=(root, f"v{n}", str(tmp_path / f"v{n}")))
-        for n in range(5)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(config.load(root).collections) == [f"v{number}" for number in range(5)]
 
 
 def test_a_file_that_is_a_link_stays_one(root: Path, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -139,17 +137,6 @@ def test_every_key_is_set_and_comes_back() -> None:
             if key.kind == "integer":
                 values[key.name] = int(key.high or 0)
     check_set(values)
-
-
-def test_processes_that_set_at_the_same_time_lose_nothing(root: Path) -> None:
-    program = "import sys; from commonplace import config; config.set_values({sys.argv[1]: sys.argv[2]})"
-    wanted = {"search.limit": "7", "recall.budget": "700", "limits.wait_s": "2", "llm.model": "m",
-              "embedding.model": "e", "output.color": "never"}  # fmt: skip
-    running = [subprocess.Popen([sys.executable, "-c", program, *pair]) for pair in wanted.items()]
-    assert [process.wait(60) for process in running] == [0] * len(wanted)
-    settings = config.load(root)
-    assert (settings.search.limit, settings.recall.budget, settings.llm.model) == (7, 700, "m")
-    assert (settings.limits.wait_s, settings.embedding.model, settings.output.color) == (2, "e", "never")
 
 
 def test_removing_what_is_not_there_makes_no_file(root: Path) -> None:
