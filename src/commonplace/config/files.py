@@ -105,9 +105,8 @@ def content(path: Path) -> bytes:
     # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
     is_inside = path.parent.name == paths.DERIVED_FOLDER
     root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
-    if not os.path.lexists(path) and (
-        not is_inside or os.access(path.parent, os.X_OK) or not path.parent.is_dir()
-    ):
+    is_closed = is_inside and path.parent.is_dir() and not os.access(path.parent, os.X_OK)
+    if not os.path.lexists(path) and not is_closed:
         return b""
     trouble: CommonplaceError | None = None
     for _ in range(_ATTEMPTS):

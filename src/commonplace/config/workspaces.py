@@ -144,23 +144,20 @@ def _resolved(
 
 
 def _named(roots: Iterable[Path], names: Mapping[str, str]) -> list[tuple[str, Path]]:
-    """Return each workspace once, with a unique name."""
-    found: dict[str, Path] = {}
-    seen: set[str] = set()
+    """Return each workspace once, with a unique name: the given one, or one by its folder."""
+    found: dict[str, tuple[str, Path]] = {}
     for root in roots:
-        real = os.path.realpath(root)
-        if real in seen:
+        real, taken = os.path.realpath(root), {*names.values(), *(name for name, _ in found.values())}
+        called = names.get(real) or access.label(real)
+        if real in found:
             continue
-        seen.add(real)
-        given = names.get(real, "")
-        called = given or access.label(real)
-        if not given and (called in found or called in names.values()):
-            called = f"{access.label(os.path.dirname(real))}-{called}"
-        number, single = 2, called
-        while called in found or (not given and called in names.values()):
-            called, number = f"{single}-{number}", number + 1
-        found[called] = root
-    return list(found.items())
+        if real not in names and called in taken:
+            single = called = f"{access.label(os.path.dirname(real))}-{called}"
+            number = 2
+            while called in taken:
+                called, number = f"{single}-{number}", number + 1
+        found[real] = called, root
+    return list(found.values())
 
 
 # --- the workspaces of this machine ---------------------------------------------------------------------
