@@ -1102,13 +1102,6 @@ def question_words(question: str) -> tuple[str, ...]:
     return parse(question).marked
 
 
-def passage_text(text: str) -> str:
-    """Return a passage for whoever reads it, its tables whole where a struck row stood."""
-    from commonplace.markdown import structure
-
-    return structure.unbroken(text)
-
-
 def framed(text: str) -> str:
     """Mark a text as recalled: reference data, between two lines that it cannot close."""
     from commonplace.redaction import recalled

@@ -136,7 +136,7 @@ def test_a_collection_is_asked_about_by_its_shown_paths(workspace: Path, tmp_pat
 def test_what_a_search_leaves_out_is_not_asked_about(workspace: Path, tmp_path: Path) -> None:
     (workspace / "memory" / "2026-01-07.md").write_text(
         "# 2026-01-07\n\n- ~~The violet ferry leaves the northern quay at nine.~~ <!-- cp: until=2026-01-08 -->\n"
-        "- ~~Grandma lives in Rotterdam.~~ Uncle Joris sells antique clocks near the market.\n"
+        "- ~~Grandma lives in Rotterdam.~~\n- Uncle Joris sells antique clocks near the market.\n"
     )
     other = tmp_path / "old"
     other.mkdir()

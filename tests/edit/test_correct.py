@@ -29,8 +29,9 @@ def test_every_copy_is_struck_and_one_replacement_stands(memory: Memory, root: P
     assert (root / "memory/2026-02-13.md").read_text() == DAY.replace(
         f"- 14:05 {OLD}\n", f"- 14:05 {struck} <!-- cp: until=2026-03-02 by=owner {to}\n"
     ).replace(
-        f"met. {OLD} Mira owns them.",
-        f"met. {struck} Mira owns them. <!-- cp: until=2026-03-02 by=owner {to}",
+        f"16:00 We met. {OLD} Mira owns them.",
+        f"16:00 ~~We met. {OLD} Mira owns them.~~ <!-- cp: until=2026-03-02 by=owner {to}\n"
+        "- 16:00 We met. Mira owns them.",
     )
     assert (root / "memory/2026-02-14.md").read_bytes().endswith(b"<!-- cp: from=MEMORY.md#L7 -->")
     assert done.struck == ("MEMORY.md#L5", "memory/2026-02-13.md#L3", "memory/2026-02-13.md#L5")
@@ -200,15 +201,25 @@ def test_a_paragraph_and_a_turn(memory: Memory, root: Path) -> None:
     )
 
 
-def test_the_rest_of_the_sentences_later(memory: Memory, root: Path) -> None:
-    (root / "MEMORY.md").write_text("- Deploys are slow. Mira owns them.\n")
-    memory.correct("Deploys are slow.", "Deploys are fast.", now=NOW)
-    memory.correct("Mira owns them.", "Ann owns them.", now=NOW)
+def test_the_sentences_that_hold_are_restated(memory: Memory, root: Path) -> None:
+    text = "# M\n\n- 14:05 Deploys are slow. Mira owns them. <!-- by: tool --> <!-- importance: 7 --> ^d\n  - more\n"
+    (root / "MEMORY.md").write_text(text + "- Deploys are slow.\n- 9:00 We met. Deploys are slow.\n")
+    done = memory.correct(
+        "Deploys are slow.", "Deploys are fast", now=NOW, provenance=Provenance("agent", "nano")
+    )
+    by = "<!-- cp: until=2026-03-02 by=agent agent=nano"
+    assert (root / "MEMORY.md").read_text() == (
+        f"# M\n\n- 14:05 ~~Deploys are slow. Mira owns them.~~ <!-- by: tool --> <!-- importance: 7 --> {by} -->\n"
+        "- 14:05 Deploys are fast. Mira owns them. <!-- cp: since=2026-03-02 --> <!-- by: tool --> <!-- importance: 7 --> ^d\n"
+        f"  - more\n- ~~Deploys are slow.~~ {by} to=MEMORY.md#L4 -->\n"
+        f"- ~~9:00 We met. Deploys are slow.~~ {by} to=MEMORY.md#L4 -->\n- 9:00 We met.\n"
+    )
+    assert done.written == "MEMORY.md#L4"
+    assert done.struck == ("MEMORY.md#L3", "MEMORY.md#L6", "MEMORY.md#L7")
+    memory.correct("Mira owns them.", "", now=NOW)
     assert (
-        (root / "MEMORY.md")
-        .read_text()
-        .splitlines()[0]
-        .startswith("- ~~Deploys are slow.~~ ~~Mira owns them.~~ <!--")
+        "\n- 14:05 Deploys are fast. <!-- cp: since=2026-03-02 --> <!-- by: tool"
+        in (root / "MEMORY.md").read_text()
     )
 
 

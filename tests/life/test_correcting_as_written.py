@@ -105,7 +105,8 @@ QUOTED = {
     "one sentence of a line": (
         "> [!tip] Garden\n> Water the figs weekly. Cut the vine in March.\n", "Cut the vine in March.",
         "Cut the vine in February.",
-        "> [!tip] Garden\n> Water the figs weekly. ~~Cut the vine in March.~~\n>\n> Cut the vine in February.\n",
+        "> [!tip] Garden\n> ~~Water the figs weekly. Cut the vine in March.~~\n>\n"
+        "> Water the figs weekly. Cut the vine in February.\n",
     ),
     "a callout within a callout": (
         "> [!info] House\n> > [!bug] Roof\n> > The roof leaks in the north corner.\n",

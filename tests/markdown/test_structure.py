@@ -196,16 +196,3 @@ def test_lines_that_are_headings() -> None:
 def test_only_headings_of_the_section_count() -> None:
     note = parse("# A\n\nx\n\nB\n===\n\n# C\n", "a.md")
     assert heading_lines(note, Section(("B",), 5, 7)) == {5, 6}
-
-
-def test_a_struck_row_breaks_no_table() -> None:
-    table = "| a | b |\n|---|---|\n"
-    for text, whole in [
-        (f"{table}\n| 1 | 2 |", f"{table}| 1 | 2 |"),
-        (f"# T\n\n{table}| 1 | 2 |\n\n\n| 3 | 4 |\n\nafter", f"# T\n\n{table}| 1 | 2 |\n| 3 | 4 |\n\nafter"),
-        (f"{table}| 1 | 2 |\n\n{table}| 3 | 4 |", f"{table}| 1 | 2 |\n\n{table}| 3 | 4 |"),
-        (f"{table}\n\n- item", f"{table}\n\n- item"),
-        ("| a |\n\n| b |", "| a |\n\n| b |"),
-        ("a\n\nb | c\n\n", "a\n\nb | c\n\n"),
-    ]:
-        assert structure.unbroken(text) == whole

@@ -206,8 +206,3 @@ def test_no_path_breaks_a_line() -> None:
     assert cited.endswith(":")
     assert files([hit(path, 1, 1, "- a")]) == screen.name(path)
     assert "\n" not in screen.name(path)
-
-
-def test_a_struck_row_breaks_no_table_in_a_block() -> None:
-    table = "| snorf | place |\n|---|---|\n\n| two | newplace |"
-    assert "|---|---|\n| two |" in framed([hit("a.md", 3, 6, table)])

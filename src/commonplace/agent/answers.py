@@ -156,7 +156,6 @@ def _lines(parts: Iterable[str]) -> str:
 
 def _block(hit: Hit, layer: str) -> str:
     """A hit in the lines that a layer shows of it."""
-    from commonplace.markdown import structure
     from commonplace.render import hits, screen
 
     if layer == "index":
@@ -164,7 +163,7 @@ def _block(hit: Hit, layer: str) -> str:
     head = " · ".join(filter(None, [screen.name(hit.citation), *hits.about(hit), hits.score(hit)]))
     contexts = [f"({screen.one_line(context)})" for context in hit.contexts]
     also = [f"also in {', '.join(screen.name(other.citation) for other in hit.others)}"] if hit.others else []
-    return "\n".join([head, *contexts, structure.unbroken(screen.clean(hit.text)), *also])
+    return "\n".join([head, *contexts, screen.clean(hit.text), *also])
 
 
 def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:

@@ -135,8 +135,7 @@ class _Reader:
     """Makes pieces of one note."""
 
     def __init__(self, note: Note, today: date, tentative: bool) -> None:
-        strikes = struck.of_note(note)
-        self._note = struck.rest(note, strikes) if strikes else note
+        self._note = struck.rest(note, struck.of_note(note))
         self._annotations, self._today = Annotations(note), today
         self._hidden = OUTDATED if tentative else OUTDATED | {"tentative"}
 

@@ -2,12 +2,10 @@
 
 A passage is a few consecutive lines of one section, packed up to a target size. A line longer than that
 stands alone; only one of several thousand characters is cut, at sentence ends, into passages that share its
-line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines do at this
-size.
+line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines at this size.
 
-What once stood in a note, lines with struck text, makes passages of its own. They are told apart by their
-annotations: `struck` in all of them, `replaced-by` with the lines of what stands in their place, or `beside`
-where the next entry may do so or may not. A trigger of theirs is gone.
+Struck lines make passages of their own. Their annotations say so: `struck` in all of them, `replaced-by` with
+the lines of the replacement, or `beside` with those of an entry that may be it. They have no trigger.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
     from commonplace.markdown.comments import Annotations
-    from commonplace.markdown.struck import Strikes
     from commonplace.types import Statement
 
 Stretch = tuple[int, int, str]  # first line, last line, text
@@ -49,7 +46,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
         return code.split(note, settings)
     strikes = struck.of_note(note)
-    standing = struck.rest(note, strikes) if strikes else note
+    standing = struck.rest(note, strikes)
     around = structure.sections(note)
     sections: list[Section] = []
     passages: list[Passage] = []
@@ -196,11 +193,11 @@ def _packed(units: Sequence[_Unit], lines: Sequence[str], first: int, target: in
         start = index
 
 
-# --- what is struck -----------------------------------------------------------------------------------------
+# --- struck statements --------------------------------------------------------------------------------------
 
 
 def _struck(
-    note: Note, standing: Note, strikes: Strikes, around: Sequence[Section], settings: ChunkSettings
+    note: Note, standing: Note, strikes: Collection[int], around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, list[_Annotated]]]:
     """Yield sections again, with their struck stretches: sections apart, beside nothing that stands."""
     if strikes:
@@ -210,7 +207,9 @@ def _struck(
             yield around[place], list(stretches)
 
 
-def _former(note: Note, standing: Note, strikes: Strikes, settings: ChunkSettings) -> Iterator[_Annotated]:
+def _former(
+    note: Note, standing: Note, strikes: Collection[int], settings: ChunkSettings
+) -> Iterator[_Annotated]:
     """Yield the lines that hold struck text, as they stand, and what is said of them."""
     from commonplace.markdown import comments, statements
 
@@ -228,7 +227,7 @@ def _former(note: Note, standing: Note, strikes: Strikes, settings: ChunkSetting
 
 
 def _runs(
-    note: Note, strikes: Strikes, owners: Mapping[int, int], settings: ChunkSettings
+    note: Note, strikes: Collection[int], owners: Mapping[int, int], settings: ChunkSettings
 ) -> list[tuple[int, int]]:
     """Struck lines one after the other of one statement, as many together as a passage holds."""
     runs: list[tuple[int, int]] = []

@@ -27,7 +27,7 @@ class ChunkSettings(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
-        return f"passages-10:{self.target}:{self.line}:{self.piece}:{self.wide}:{self.shown}"
+        return f"passages-11:{self.target}:{self.line}:{self.piece}:{self.wide}:{self.shown}"
 
     @property
     def code_fingerprint(self) -> str:

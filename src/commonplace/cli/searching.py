@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 from commonplace.cli import failures, session
 from commonplace.cli.session import Printed, Screen
@@ -136,12 +135,9 @@ def _passages(
 
     Returns about how many tokens are shown of them as well.
     """
-    from commonplace.memory import passage_text, question_words
+    from commonplace.memory import question_words
     from commonplace.render import hits
 
-    if form in ("text", "md"):  # data keep the lines that they cite
-        unbroken = (replace(hit, text=passage_text(hit.text)) for hit in result.hits)
-        result = replace(result, hits=tuple(unbroken))
     if form != "text":
         return hits.in_form(result.hits, form, explain=explain), result.tokens
     if not result.hits:

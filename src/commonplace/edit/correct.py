@@ -7,9 +7,11 @@ read back before anything is written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 from commonplace.base import paths
@@ -29,6 +31,8 @@ from commonplace.types.changes import About, Change, Confirmed, Corrected, Prove
 from commonplace.types.notes import Cited, Statement
 
 MOST_SIMILAR = 10
+_STUCK = "cannot be changed as it stands; change it by hand"
+_TILDES = re.compile(r"[\\~]")
 
 # What the index finds near a text: in collections and transcripts, or, if that is true, in any note.
 Ask = Callable[[str, bool], Sequence[Cited]]
@@ -65,19 +69,18 @@ def correct(
     elsewhere = ask(request.old, False)
     draft: Draft
     corrected: Corrected
-    anchor: str
 
     def compose(read: transaction.Read) -> Sequence[Change]:
-        nonlocal draft, corrected, anchor
+        nonlocal draft, corrected
         draft = Draft(Corpus(workspace, settings, read))
-        corrected, anchor = _compose(draft, request, by, body, elsewhere)
+        corrected = _compose(draft, request, by, body, elsewhere)
         progress.check()
         return draft.changes
 
     try:
         run = transaction.rewrite(
             workspace, compose,
-            lambda: About("correct", f"correct {anchor}", request.why, by.by, by.agent, by.session),
+            lambda: About("correct", f"correct {draft.anchor}", request.why, by.by, by.agent, by.session),
             now=request.now, settings=settings.history, shown=preview.digest if preview else "",
             dry_run=dry_run,
         )  # fmt: skip
@@ -111,27 +114,26 @@ def _new_words(request: Correction, redact: bool) -> tuple[str, tuple[str, ...]]
 
 def _compose(
     draft: Draft, request: Correction, by: Provenance, body: str, elsewhere: Sequence[Cited]
-) -> tuple[Corrected, str]:
-    """Compose the notes without what is wrong; return what that comes to, and the place it is named after."""
+) -> Corrected:
+    """Compose the notes without what is wrong; return what that comes to."""
     corpus, day = draft.corpus, f"{request.now:%Y-%m-%d}"
     new = Words.of(body) if body else None
     matches = resolve.find(corpus, request.old, owner=by.by == "owner", but=new)
     anchor = _anchor(matches)
-    there, beside, written = None, None, ""
-    if new and (there := _standing(corpus, new, matches, anchor)):
-        written = draft.citation(there)
-    elif new:
-        if resolve.is_verbatim(anchor.statement, new):
-            raise ConfigError("new", message("statement.same", "says the same as the old one"))
-        beside, entry = anchor, "\n".join(statements.beside(anchor.statement, body, since=day))
-        author = None if by.by == "owner" else layout.dated(by, request.now)  # an agent's says whose it is
-        takes_name = not (anchor.part or structure.unnamed(body)[1])  # which links give the block
-        written = draft.insert(anchor.statement, layout.marked(entry, author), takes_name=takes_name)
+    there = _standing(corpus, new, matches, anchor) if new else None
+    if new and not there and resolve.is_verbatim(anchor.statement, new):
+        raise ConfigError("new", message("statement.same", "says the same as the old one"))
+    beside = anchor if new and not there else None
+    author = None if by.by == "owner" else layout.dated(by, request.now)  # an agent's says whose it is
     for match in matches:
-        to = "" if match is beside else written
-        draft.strike(Strike(match.statement, day, by.by, by.agent, to, match.part))
+        if match.part or match is beside:
+            draft.restate(match, body if match is beside else "", day, author)
+    written = draft.citation(there) if there else draft.written(anchor.statement) if beside else ""
+    for match in matches:
+        draft.strike(Strike(match.statement, day, by.by, by.agent, "" if match is beside else written))
     draft.compose()
-    corrected = Corrected(
+    draft.anchor = anchor.statement.citation
+    return Corrected(
         "",
         tuple(draft.citation(match.statement) for match in matches),
         written,
@@ -139,7 +141,6 @@ def _compose(
         warnings=tuple(corpus.unreadable),
         said=tuple(resolve.shortened(match.statement.text) for match in matches),
     )
-    return corrected, anchor.statement.citation
 
 
 def _anchor(matches: Sequence[Match]) -> Match:
@@ -175,8 +176,7 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
     gone = {(match.statement.path, match.statement.first) for match in matches}
     old = Words.of(matches[0].text).text
     words = similarity.weights(old)
-    seen: set[tuple[str, int]] = set(gone)
-    similar: list[Cited] = []
+    seen, similar = set(gone), list[Cited]()
     for statement in chain(draft.corpus.curated(), draft.corpus.like(old)):
         place = statement.path, statement.first
         if place in seen or statement.struck or statement == there:
@@ -193,11 +193,8 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
 
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
     sources = comments.sources(statement.said) if "from" in statement.said else ()
-    for source in map(references.parse_reference, sources):
-        # A reference may claim any number of lines, of which few are gone.
-        if any(path == source.path and source.first <= line <= source.end for path, line in gone):
-            return True
-    return False
+    claimed = list(map(references.parse_reference, sources))  # any number of lines, of which few are gone
+    return any(one.path == path and one.first <= line <= one.end for one in claimed for path, line in gone)
 
 
 # --- a guess confirmed or rejected ----------------------------------------------------------------------
@@ -285,20 +282,28 @@ def _guess(text: str) -> str | None:
 # --- the notes as they are to be ------------------------------------------------------------------------
 
 
+class _Insert(NamedTuple):
+    """A new entry behind a statement as an edit of the old note; it may take the name of its block."""
+
+    statement: Statement
+    entry: str
+    takes_name: bool
+    edit: Edit
+
+
 class Draft:
     """Changes of notes that are being composed; line numbers given to it are those of the files as read."""
 
     def __init__(self, corpus: Corpus) -> None:
         """Begin with the notes as they stand."""
-        self.corpus = corpus
+        self.corpus, self.anchor = corpus, ""  # the place that the change is named after
         self.changes: list[Change] = []
         self._strikes: dict[str, list[Strike]] = {}
         self._unmarked: dict[str, list[Statement]] = {}
-        self._inserted: dict[str, tuple[Statement, str, Edit]] = {}
-        self._renamed: set[str] = set()  # notes in which the new entry takes the name of the old one
+        self._inserted: dict[str, list[_Insert]] = {}
 
     def strike(self, strike: Strike) -> None:
-        """Strike a statement, or the part of it that is meant."""
+        """Strike a statement."""
         self._strikes.setdefault(strike.statement.path, []).append(strike)
 
     def unmark(self, statement: Statement) -> None:
@@ -306,35 +311,55 @@ class Draft:
         document = self.corpus.document(statement.path).checked()
         if document.unmark(statement).document.lines == document.lines:
             heading = "is tentative as its heading or its note says so; change it there"
-            why = message("statement.heading", heading)
-            raise StatementNotFound(statement.citation, why)
+            raise StatementNotFound(statement.citation, message("statement.heading", heading))
         self._unmarked.setdefault(statement.path, []).append(statement)
 
-    def insert(self, statement: Statement, entry: str, *, takes_name: bool) -> str:
-        """Put a new entry behind a statement that is struck, once in a note; return where it will stand."""
-        document = self.corpus.document(statement.path).checked()
-        names = [structure.unnamed(line)[1] for line in document.bare[statement.first - 1 : statement.last]]
-        if takes_name and any(names):
-            entry = statements.commented(entry, "".join(names))
-            self._renamed.add(statement.path)
-        edit = document.insert_after(statement, entry)
-        self._inserted[statement.path] = statement, entry, edit
-        return cite(statement.path, *edit.lines)
+    def restate(self, match: Match, new: str, day: str, author: Provenance | None) -> None:
+        """Put an entry behind a statement that is struck: `new`, with the sentences that still hold.
+
+        These keep the comments of the statement. Raises NoteUnreadable where a secret stands in them.
+        """
+        statement, document = match.statement, self.corpus.document(match.statement.path).checked()
+        raw = document.bare[statement.first - 1 : statement.last]
+        since, entry = day if new else "", []
+        if match.part:
+            stated = (
+                one for one in document.stated if one.first == statement.first and match.part in one.text
+            )
+            if (whole := next(stated, None)) is None:
+                raise NoteUnreadable(statement.citation, message("statement.stuck", _STUCK))
+            entry = statements.restated(whole, raw, match.part, new, since=since)
+        text = "\n".join(entry or statements.beside(statement, new, since=since))
+        names = [] if structure.unnamed(new)[1] else [structure.unnamed(line)[1] for line in raw]
+        text = statements.commented(text, "".join(names)) if any(names) else text
+        if new and not (entry and "by" in statement.said):
+            text = layout.marked(text, author)
+        insert = _Insert(statement, text, any(names), document.insert_after(statement, text))
+        self._inserted.setdefault(statement.path, []).append(insert)
+
+    def written(self, statement: Statement) -> str:
+        """Return where the new entry behind a statement will stand."""
+        insert = next(one for one in self._inserted[statement.path] if one.statement == statement)
+        shift = self._moved(statement.path, statement.last) - statement.last
+        return cite(statement.path, *(line + shift for line in insert.edit.lines))
 
     def citation(self, statement: Statement) -> str:
         """Return where a statement will stand, as hits cite it."""
-        lines = (self._moved(statement.path, line) for line in (statement.first, statement.last))
-        return cite(statement.path, *lines)
+        return self._citation(statement.path, statement.first, statement.last)
+
+    def _citation(self, path: str, first: int, last: int = 0) -> str:
+        return cite(path, self._moved(path, first), self._moved(path, last or first))
 
     def _moved(self, path: str, line: int) -> int:
-        return self._inserted[path][2].moved(line) or line if path in self._inserted else line
+        """Return where a line will stand below the new entries above it."""
+        return line + sum((one.edit.moved(line) or line) - line for one in self._inserted.get(path, ()))
 
     def compose(self) -> list[Change]:
         """Compose the changes, those of references in other notes included, and return them.
 
         Raises NoteUnreadable where a note would not read back as it is meant.
         """
-        maps = {path: edit.follower(path) for path, (_, _, edit) in self._inserted.items()}
+        maps = {path: partial(self._citation, path) for path in self._inserted}
         edited = self._strikes.keys() | self._unmarked.keys()
         for path in self.corpus.paths:
             is_touched = path in edited or self._may_refer(self.corpus.glance(path))
@@ -356,16 +381,16 @@ class Draft:
         return self.changes
 
     def _edited(self, path: str, document: Document) -> Document:
-        """A note with its strikes, without marks of guesses, and with the new entry."""
-        if path in self._renamed:
-            own = range(self._inserted[path][0].first, self._inserted[path][0].last + 1)
-            document = document.change({n: structure.unnamed(document.bare[n - 1])[0] for n in own})
+        """Return a note with its strikes, without marks of guesses, and with the new entries."""
+        for insert in self._inserted.get(path, ()):
+            own = range(insert.statement.first, insert.statement.last + 1)
+            if insert.takes_name:
+                document = document.change({n: structure.unnamed(document.bare[n - 1])[0] for n in own})
         document = document.strike_all(self._strikes.get(path, ())).document
         for guess in self._unmarked.get(path, ()):
             document = document.unmark(guess).document
-        if path in self._inserted:
-            statement, entry, _ = self._inserted[path]
-            document = document.insert_after(statement, entry).document
+        for insert in sorted(self._inserted.get(path, ()), key=lambda one: -one.statement.last):
+            document = document.insert_after(insert.statement, insert.entry).document
         return document
 
     def _may_refer(self, data: bytes) -> bool:
@@ -377,28 +402,29 @@ class Draft:
     def _check(self, path: str, document: Document) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
         after = {statement.first: statement for statement in document.statements}
-        if path in self._inserted and (line := self._inserted[path][2].lines[0]) not in after:
+        added = (
+            references.parse_reference(self.written(one.statement)).first
+            for one in self._inserted.get(path, ())
+        )
+        if line := next((line for line in added if line not in after), 0):
             other = "the new statement would be read there as something else; change it by hand"
-            reason = message("statement.misread", other)
-            raise NoteUnreadable(f"{path}#L{line}", reason)
+            raise NoteUnreadable(f"{path}#L{line}", message("statement.misread", other))
         shorter = {statement.first for statement in self._unmarked.get(path, ())}
-        strikes = {strike.statement.first: strike for strike in self._strikes.get(path, ())}
+        struck_lines = {strike.statement.first for strike in self._strikes.get(path, ())}
         for statement in self.corpus.statements(path):
-            strike, line = strikes.get(statement.first), self._moved(path, statement.first)
+            line = self._moved(path, statement.first)
             now = after.get(line)
-            is_cut = statement.first in shorter
-            if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
-                reason = message("statement.stuck", "cannot be changed as it stands; change it by hand")
-                raise NoteUnreadable(f"{path}#L{line}", reason)
+            is_cut, is_struck = statement.first in shorter, statement.first in struck_lines
+            if now is None or not _is_meant(statement, now, is_struck=is_struck, is_cut=is_cut):
+                raise NoteUnreadable(f"{path}#L{line}", message("statement.stuck", _STUCK))
 
 
-def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_cut: bool) -> bool:
-    """Whether a statement says what it did: cut by one stretch, struck, or unchanged."""
+def _is_meant(before: Statement, after: Statement, *, is_struck: bool, is_cut: bool) -> bool:
+    """Tell whether a statement says what it did: cut by one stretch, struck, or unchanged."""
     if is_cut:
         pairs = enumerate(zip(before.text, after.text, strict=False))
         same = next((n for n, (was, now) in pairs if was != now), len(after.text))
         return len(after.text) <= len(before.text) and before.text.endswith(after.text[same:])
-    if strike is None:
+    if not is_struck:
         return before.text == after.text and before.struck == after.struck
-    plain = [struck.STRUCK.sub(lambda match: struck.unescaped(match[1]), s.text) for s in (before, after)]
-    return (bool(strike.only) or after.struck) and plain[0] == plain[1]
+    return after.struck and _TILDES.sub("", before.text) == _TILDES.sub("", after.text)

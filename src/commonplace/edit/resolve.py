@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache, partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.base import paths, remedies
@@ -54,8 +54,7 @@ _START = 3  # characters of a word that every form of it has
 _SHARED = 0.75  # share of its words that every text has that says the same
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
-_BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
-_MOST_ROWS = 20  # rows of sentences that are read to see whether they say what their sums do
+_MOST_ROWS = 20  # rows of sentences that are compared with what is looked for
 
 
 class Corpus:
@@ -129,9 +128,8 @@ class Corpus:
         for path, _ in self._holding(words.text, 1.0) if words.said.tokens else ():
             stated = {n for one in self.statements(path) for n in range(one.first, one.last + 1)}
             for number, line in enumerate(self.document(path).note.lines, 1):
-                if number not in stated and phrase in f" {' '.join(compare.read(line).tokens)} ".replace(
-                    "| ", ""
-                ):
+                said = f" {' '.join(compare.read(line).tokens)} ".replace("| ", "")
+                if number not in stated and phrase in said:
                     return Cited(cite(path, number, number), shortened(line))
         return None
 
@@ -181,7 +179,7 @@ class StatementNotFound(NoteNotFound):
 
 
 class Match(NamedTuple):
-    """A statement that is meant, and the stretch of its text; an empty one for all of it."""
+    """A statement that is meant, or some of its sentences, `part`."""
 
     statement: Statement
     part: str = ""
@@ -268,8 +266,7 @@ def saying(corpus: Corpus, words: Words) -> list[Match]:
 
 def matched(statement: Statement, words: Words) -> Match | None:
     """The part of a statement that says the same as some words; None where no whole sentence does."""
-    text = statement.text
-    tokens = words.said.tokens
+    text, tokens = statement.text, words.said.tokens
     if not tokens or not words.may_stand_in(text):
         return None
     if _wording(text) == tokens:
@@ -329,11 +326,8 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
         return StatementNotFound(named, STRUCK, cited(gone))
     phrase = f" {' '.join(words.said.tokens)} "
 
-    def standing(statement: Statement) -> str:
-        # The words that are struck part those around them.
-        return f" {' '.join(_wording(struck.STRUCK.sub(' … ', statement.text)))} "
-
-    if inside := [Match(s) for s in likely if not s.struck and phrase in standing(s)]:
+    standing = (s for s in likely if not s.struck)
+    if inside := [Match(s) for s in standing if phrase in f" {' '.join(_wording(s.text))} "]:
         less = "is less than a sentence of what is said; name the whole sentence, or its place"
         why = message("statement.less", less)
         return StatementNotFound(named, why, cited(inside))
@@ -366,47 +360,26 @@ def _wording(text: str) -> tuple[str, ...]:
 
 
 def _run(text: str, tokens: Sequence[str]) -> str:
-    """The whole sentences of a text, as few as can be but not all, that say these words and no others.
+    """Return the fewest whole sentences of a text, but not all, that say these words and no others.
 
-    Every sentence is read once: a row of them says what each does, but that what opens a line (an hour, the
-    mark of a list) is no word there. Rows are compared by sums of their words, and read as one in the end.
+    Only rows of sentences with the first words and the number of words are read, the shortest 20. What opens
+    a line (an hour, the mark of a list) is no word there.
     """
     spans = sentences.spans(text)
     opening = [compare.read(text[start:end]).tokens for start, end in spans]
     befores = [0, *(end for _, end in spans)]
     inside = [
-        first if "\n" in text[before:start] else compare.read(f"x {text[start:end]}").tokens[1:]
+        len(first) if "\n" in text[before:start] else len(compare.read(f"x {text[start:end]}").tokens) - 1
         for first, (start, end), before in zip(opening, spans, befores, strict=False)
     ]
-    counts = [0, *accumulate(map(len, inside))]
-    sums, sought = _sums(chain.from_iterable(inside)), _sums(tokens)
-
-    def last(first: int, words: tuple[str, ...]) -> int:
-        """The sentence before which a row may end that begins with one; 0 for none."""
-        if tuple(tokens[: len(words)]) != words:
-            return 0
-        end = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
-        if end == len(counts) or end - first == len(spans):
-            return 0
-        rest = _difference(sought, len(words), len(tokens))
-        return end if rest == _difference(sums, counts[first + 1], counts[end]) else 0
-
-    rows = [(end - first, first) for first, words in enumerate(opening) if (end := last(first, words))]
-    texts = (text[spans[first][0] : spans[first + size - 1][1]] for size, first in sorted(rows)[:_MOST_ROWS])
-    return next((row for row in texts if compare.read(row).tokens == tokens), "")
-
-
-def _sums(tokens: Iterable[str]) -> list[int]:
-    """Sums over the first, the first two … of some words, which tell a stretch of them by its two ends."""
-    sums = [0]
-    for token in tokens:
-        sums.append((sums[-1] * _BASE + hash(token)) % _MODULUS)
-    return sums
-
-
-def _difference(sums: Sequence[int], first: int, last: int) -> int:
-    """The sum over a stretch alone (Rabin and Karp, 1987)."""
-    return (sums[last] - sums[first] * pow(_BASE, last - first, _MODULUS)) % _MODULUS
+    counts = [0, *accumulate(inside)]
+    rows = []
+    for first, words in enumerate(opening):
+        if tuple(tokens[: len(words)]) == words:
+            end = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
+            if end < len(counts) and end - first < len(spans):
+                rows.append((end - first, text[spans[first][0] : spans[end - 1][1]]))
+    return next((row for _, row in sorted(rows)[:_MOST_ROWS] if compare.read(row).tokens == tokens), "")
 
 
 def is_verbatim(statement: Statement, words: Words) -> bool:

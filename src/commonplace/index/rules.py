@@ -21,7 +21,7 @@ VERSIONS: dict[str, int | str] = {
     # markdown.document, .structure, .encoded, .fences, .stamps, .visible, .wiki, index.base: title, headings,
     # days, kind, front matter, tags and tasks in the text
     "markdown": 15,
-    "comments": 7,  # markdown.comments, markdown.struck: what is said of a passage
+    "comments": 8,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.share: how much of a section is conversation
 }
 

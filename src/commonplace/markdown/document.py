@@ -247,9 +247,9 @@ class Edit(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """A statement to strike, but not what is nested in it; or of its text the stretch `only`.
+    """A statement to strike, without the statements nested in it.
 
-    `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is the
+    `until` is the day, `by` and `agent` who strikes it, `to` the citation of a replacement other than the
     next entry.
     """
 
@@ -258,7 +258,6 @@ class Strike(NamedTuple):
     by: str = "owner"
     agent: str = ""
     to: str = ""
-    only: str = ""
 
 
 class Shown(NamedTuple):
@@ -575,19 +574,11 @@ class Document:
         return Edit(Document(self.path, kept, self._codec), places)
 
     def strike_all(self, strikes: Iterable[Strike]) -> Edit:
-        """Strike statements of this document in one reading of it; only parts of one statement need more.
-
-        Lines without words, and what is struck already, stay as they are.
-        """
-        document: Document = self
-        done: dict[int, str] = {}
+        """Strike statements of this document; lines that are struck already stay as they are."""
+        changed: dict[int, str] = {}
         for strike in strikes:
-            changed = _strike(document, strike)
-            if not done.keys().isdisjoint(changed):
-                document, done = document._changed(done), {}
-                changed = _strike(document, strike)
-            done |= changed
-        return Edit(document._changed(done), range(1, len(self.lines) + 1))
+            changed |= _strike(self, strike)
+        return Edit(self._changed(changed), range(1, len(self.lines) + 1))
 
     def unmark(self, statement: Statement) -> Edit:
         """Take what marks a statement as a guess off it: comments of its own, and a prefix.
@@ -680,29 +671,30 @@ def _in_list(line: str) -> bool:
     return item[0][-1].isspace() if item else line.startswith(("  ", "\t")) and line.strip() != ""
 
 
-# --- what is struck -----------------------------------------------------------------------------------------
-#
-# Marks go around what is shown; what is hidden stays byte for byte where it is.
+# --- struck statements --------------------------------------------------------------------------------------
 
 
 def _strike(document: Document, strike: Strike) -> dict[int, str]:
-    """The lines (from 0) of a statement as they are struck, with a comment."""
+    """Return the lines (from 0) of a statement struck, the first one with its comment; hidden parts stay."""
     statement, show = strike.statement, document.shown_line
-    spans = _within(_words(statement, show), show, strike.only) if strike.only else _words(statement, show)
-    struck_lines = {n: _struck(document.bare[n], show(n), *span) for n, span in spans.items()}
+    changed = {
+        number: _struck(document.bare[number], show(number), *span)
+        for number, span in _words(statement, show).items()
+        if struck.plain(show(number).text) is None
+    }
     first = statement.first - 1
     before, shown = document.bare[first], show(first)
-    line = struck_lines.get(first, before)
+    line = changed.get(first, before)
     at = len(line.rstrip())
-    if shown.open_end and shown.places:  # the comment goes behind what is shown
+    if shown.open_end and shown.places:  # a comment inside an open private part would be hidden
         last = max(n for n, character in enumerate(shown.text) if not character.isspace() or not n)
         at = len(line) - (len(before) - shown.places[last] - 1)
     mark = comments.of_marks(until=strike.until, by=strike.by, agent=strike.agent, to=strike.to)
-    return struck_lines | {first: f"{line[:at]} {mark}{line[at:]}"}
+    return changed | {first: f"{line[:at]} {mark}{line[at:]}"}
 
 
 def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, tuple[int, int]]:
-    """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
+    """Return the span of the words in each shown line (from 0) of a statement, of a turn behind the name."""
     spans: dict[int, tuple[int, int]] = {}
     for number in range(statement.first - 1, statement.last):
         text, is_first = show(number).text, number == statement.first - 1
@@ -717,49 +709,9 @@ def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, 
     return spans
 
 
-def _within(spans: dict[int, tuple[int, int]], show: Show, only: str) -> dict[int, tuple[int, int]]:
-    """Keep of each line the part that a stretch of the text takes; nothing where it is not there as it is."""
-    joined = "\n".join(show(number).text[start:end] for number, (start, end) in spans.items())
-    first = joined.find(only)
-    last = first + len(only)
-    kept: dict[int, tuple[int, int]] = {}
-    at = 0
-    for number, (start, end) in spans.items() if first >= 0 else ():
-        size = end - start
-        low, high = max(first - at, 0), min(last - at, size)
-        if low < high:
-            kept[number] = start + low, start + high
-        at += size + 1
-    return kept
-
-
 def _struck(raw: str, shown: Shown, start: int, end: int) -> str:
-    """A line with the marks around some of what it shows, and within it the tildes escaped."""
-    parts = [(part.start(), part.end()) for part in struck.find(shown.text, start, end)]
-
-    def touches(place: int) -> bool:
-        return start <= place < end and not shown.text[place].isspace()
-
-    if any(touches(low - 1) or touches(high) for low, high in parts):
-        parts = []  # a mark touches a word beside it: all is struck as one
-    done, at, word = "", 0, start
-    for low, high in [*parts, (end, end)]:
-        words = shown.text[word:low]
-        if words.strip():  # it is not struck yet
-            first = word + len(words) - len(words.lstrip())
-            last = word + len(words.rstrip())
-            done += f"{raw[at : shown.places[first]]}~~{_inside(raw, shown, first, last)}~~"
-            at = shown.places[last - 1] + 1
-        word = high
-    return done + raw[at:]
-
-
-def _inside(raw: str, shown: Shown, low: int, high: int) -> str:
-    """The raw characters of a stretch; what is shown of it without marks of its own and with escapes."""
-    marks: set[int] = set()
-    for part in struck.find(shown.text, low, high):
-        marks |= {part.start(), part.start() + 1, part.end() - 2, part.end() - 1}
-    kept = [n for n in range(low, high) if n not in marks]
-    written = dict(zip(kept, struck.escapes("".join(shown.text[n] for n in kept)), strict=True))
-    places = {shown.places[n]: written.get(n, "") for n in range(low, high)}
-    return "".join(places.get(n, raw[n]) for n in range(shown.places[low], shown.places[high - 1] + 1))
+    """Return a line with tildes around a span of its shown text, and those inside escaped."""
+    places = shown.places[start:end]
+    written = dict(zip(places, struck.escaped(shown.text[start:end]), strict=True))
+    inside = "".join(written.get(at, raw[at]) for at in range(places[0], places[-1] + 1))
+    return f"{raw[: places[0]]}~~{inside}~~{raw[places[-1] + 1 :]}"

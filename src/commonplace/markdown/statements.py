@@ -21,6 +21,7 @@ _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
 _SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$|[ \t]+[\w./-]+::(?:\s|$)|\s*\^[A-Za-z0-9-]+\s*$")
 _BOX = lazy(r"\[[ xX]\][ \t]+")
 _TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
+_OURS = lazy(r"<!--\s*cp\s*:")
 # What would be more than words at the start of a paragraph.
 _BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
@@ -133,7 +134,7 @@ def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annota
     if clock:
         lines[0] = lines[0][clock.end() :]
     words = list(filter(None, (structure.unnamed(comments.without(line).strip())[0] for line in lines)))
-    plain = struck.read(words, turn=not place.is_item)
+    plain = struck.read(words) if words else None
     text = "\n".join(words if plain is None else plain)
     if not text:
         return None
@@ -206,3 +207,22 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
         entry = [item + first.removeprefix("-").lstrip(), *((indent + line[2:]).rstrip() for line in rest)]
     mark = comments.of_marks(since=since, from_=comments.of_sources(from_)) if since or from_ else ""
     return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]
+
+
+def restated(statement: Statement, raw: Sequence[str], part: str, new: str, *, since: str) -> list[str]:
+    """Return the lines of an entry that says a statement with other sentences in the place of `part`.
+
+    `raw` are the lines of the statement, whose comments go along; its day and its sources only where the rest
+    stands alone, without anything `new`.
+    """
+    from commonplace.redaction.redact import strip_private
+
+    before, _, behind = statement.text.partition(part)
+    if behind.strip() and new[-1:].isalnum() and not part[-1].isalnum():
+        new += part[-1]
+    text = f"{before}{new}{behind if new else behind.lstrip(' ')}".lstrip()
+    text = "\n".join(filter(str.strip, text.split("\n")))
+    first, *rest = beside(statement, f"{statement.hour} {text}".lstrip(), since=since)
+    said = (comment[0] for comment in comments.each(strip_private("\n".join(raw))))
+    kept = [comment for comment in said if not (new and _OURS.match(comment))]
+    return [" ".join([first, *kept]), *rest]

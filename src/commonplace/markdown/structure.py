@@ -213,30 +213,6 @@ def _heading(lines: Sequence[str], number: int, skip: int, margins: list[int]) -
 # --- tables ---------------------------------------------------------------------------------------------
 
 
-def unbroken(text: str) -> str:
-    """Return a text without the blank lines inside of a table, which struck rows leave: they would end it.
-
-    One above the header of a further table stays.
-    """
-    if "|" not in text or "\n\n" not in text:
-        return text
-    lines = text.split("\n")
-    left: list[str] = []
-    blank: list[str] = []
-    is_table = False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        if not line.strip():
-            blank.append(line)
-            continue
-        is_row = ROW.match(line) is not None
-        if not (is_row and is_table) or DIVIDER.match(below):
-            left += blank
-        is_table = is_row and (DIVIDER.match(line) is not None or (is_table and not DIVIDER.match(below)))
-        left.append(line)
-        blank = []
-    return "\n".join([*left, *blank])
-
-
 def tables(lines: Sequence[str]) -> list[int]:
     """Return of each line the first (from 0) of the rows without a break that it ends, or itself."""
     firsts: list[int] = []

@@ -135,8 +135,7 @@ def long_term_tokens(workspace: paths.Workspace) -> int:
         note = parse(decode(paths.read_contained(path, [workspace.root])), path.as_posix())
     except CommonplaceError:
         return 0
-    if strikes := struck.of_note(note):
-        note = struck.rest(note, strikes)
+    note = struck.rest(note, struck.of_note(note))
     return estimates.about("\n".join(line.strip() for line in note.lines if line.strip()))
 
 

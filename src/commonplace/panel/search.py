@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.memory import draft, passage_text, question_words
+from commonplace.memory import draft, question_words
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
@@ -206,7 +206,7 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     where = screen.place(hit.path, hit.start_line, hit.end_line)
     collection = "" if hit.collection == WORKSPACE_COLLECTION else hit.collection
     about = " · ".join(filter(None, [where, hit.date, hits.score(hit), collection, *hit.standing]))
-    lines = [line for line in passage_text(hit.text).split("\n") if line.strip()]
+    lines = [line for line in hit.text.split("\n") if line.strip()]
     matched = [sum(b - a for a, b in screen.matches(text.line(line), pattern)) for line in lines]
     line = lines[matched.index(max(matched))] if any(matched) else ""
     best = [line] if line else lines[:_LINES]

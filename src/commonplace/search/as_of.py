@@ -171,9 +171,7 @@ def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
         from commonplace.markdown import struck
 
         lines = candidate.text.split("\n")
-        strikes = struck.of_lines(lines)
-        told = [struck.unmarked(line, strikes.get(number, ())) for number, line in enumerate(lines, 1)]
-        return candidate._replace(text="\n".join(told))
+        return candidate._replace(text="\n".join(struck.plain(line) or line for line in lines))
     said: dict[str, Any] = dict(ranking.said(candidate))
     if said.get("superseded-by") not in later:
         return candidate

@@ -233,10 +233,7 @@ def enclosed(texts: Iterable[str]) -> str:
 
 def numbered(hits: Sequence[Hit]) -> str:
     """Put hits into the frame, each behind its number from 1 and what cites it."""
-    texts = (structure.unbroken(hit.text) for hit in hits)
-    return enclosed(
-        f"[{n}] {_cite(hit)}\n{text}\n" for n, (hit, text) in enumerate(zip(hits, texts, strict=True), 1)
-    )
+    return enclosed(f"[{n}] {_cite(hit)}\n{hit.text}\n" for n, hit in enumerate(hits, 1))
 
 
 # --- hits cut ---------------------------------------------------------------------------------------------
@@ -365,7 +362,7 @@ def blocks(chosen: Sequence[Hit]) -> list[tuple[Hit, str]]:
     for hits in files.values():
         for run in _runs(sorted(hits, key=lambda hit: (hit.start_line, hit.end_line))):
             joined = replace(run[0], end_line=max(hit.end_line for hit in run))
-            text = "\n".join([_cite(joined), *(structure.unbroken(hit.text) for hit in run), ""])
+            text = "\n".join([_cite(joined), *(hit.text for hit in run), ""])
             found.append((joined, _harmless(text)))
     return found
 

@@ -262,7 +262,7 @@ def _is_eligible(statement: Statement, today: date) -> bool:
     from commonplace.redaction.recalled import strip_recalled
 
     said, text = statement.said, statement.text
-    if statement.struck or struck.STRUCK.search(text) or said.get("status") or "superseded-by" in said:
+    if statement.struck or struck.MARK in text or said.get("status") or "superseded-by" in said:
         return False
     if "until" in said or said.get("valid-until", "9999-12-31") < today.isoformat():
         return False
