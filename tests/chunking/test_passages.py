@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.chunking import breakpoints, passages
-from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.chunking.settings import BARE, DEFAULT, FRONT, ROLE, ChunkSettings
 from commonplace.markdown import structure, turns
 from commonplace.markdown.document import parse
 
@@ -34,13 +34,12 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     note = parse(text, "a.md")
     found, cut = passages.split(note, settings)
     covered = {n for p in cut for n in range(p.start_line, p.end_line + 1)}
-    headings = {n for section in found for n in _heading_lines(note, section)}
-    outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
-    headings |= {n for n in _heading_lines(note, None) if {n, n - 1} & outer}
-    missing = [
-        n for n, line in enumerate(note.lines, 1) if line.strip() and n not in covered and n not in headings
-    ]
-    assert missing == []
+    passed = structure.heading_lines(note)
+    fenced = {n for first, last in note.fences for n in range(first, last + 1)}
+    passed |= {n for n, line in enumerate(note.lines, 1) if n not in fenced and structure.is_silent(line)}
+    filled = {n for n, line in enumerate(note.lines, 1) if line.strip()}
+    assert filled - covered - passed == set()
+    assert not filled or cut
     for passage in cut:
         section = found[passage.section]
         assert section.start_line <= passage.start_line <= passage.end_line <= section.end_line
@@ -66,11 +65,6 @@ def test_whoever_speaks_once_stays_with_the_words(stamped: str, day: str) -> Non
         assert turns.opening(passage.text.split("\n")[0], chat=True)
 
 
-def _heading_lines(note, section):
-
-    return structure.heading_lines(note, section)
-
-
 def lines_of(text: str, settings: ChunkSettings = DEFAULT) -> list[tuple[int, int]]:
     return [(p.start_line, p.end_line) for p in passages.split(parse(text, "a.md"), settings)[1]]
 
@@ -79,11 +73,15 @@ def test_passages_do_not_cross_headings() -> None:
     assert lines_of("# A\n\none\ntwo\n\n## B\n\nthree\n") == [(3, 4), (8, 8)]
 
 
-def test_a_heading_alone_is_a_passage_unless_others_stand_below_it() -> None:
-    assert lines_of("# A\n\n## B\n\n## C\n\ntext\n") == [(3, 3), (7, 7)]
-    assert lines_of("# A\n\n## B\n\n### C\n\ntext\n") == [(7, 7)]
-    assert lines_of("# A\n\n# B\n") == [(1, 1), (3, 3)]
-    assert lines_of("A\n===\n") == [(1, 2)]
+def test_a_heading_alone_is_no_passage_but_of_a_note_without_text() -> None:
+    assert lines_of("# A\n\n## B\n\n## C\n\ntext\n") == [(7, 7)]
+    assert lines_of("# A\n\n# B\n") == [(1, 3)]
+    found, cut = passages.split(parse("---\nby: tool\n---\n# A\n\n![a](b.png)\n", "a.md"))
+    assert [(p.start_line, p.end_line, p.annotations) for p in cut] == [
+        (1, 3, {"by": "tool", ROLE: FRONT}), (4, 6, {"by": "tool", ROLE: BARE}),
+    ]  # fmt: skip
+    assert [cut[0].section, cut[1].section, len(found)] == [0, 1, 2]
+    assert passages.split(parse("\n", "a.md")) == ([], [])
 
 
 LONG = "It is long. " * 40
@@ -92,19 +90,17 @@ LONG = "It is long. " * 40
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"# A\n\n{LONG}\n\n---\n\n{LONG}\n\n***\n", [(3, 3), (5, 9)]),
-        (f"![a](b.png)\n\n{LONG}\n", [(1, 3)]),
-        (f"[![a](b.png)](c) <img src='d'>\n{LONG}", [(1, 2)]),
-        (f"# A\n\n*By Jane Doe, 3 March 2024*\n\n{LONG}", [(3, 5)]),
-        (f"# 文\n\n作者：張三\n來源:新華網 2023-01-02\n\n{LONG}", [(3, 6)]),
-        (f"{LONG}\n責任編輯：張三", [(1, 2)]),
-        (f"By the sea it is cold in March.\n\n{LONG}", [(1, 1), (3, 3)]),
-        (f"# A\n\n***\n\n## B\n\n{LONG}", [(3, 3), (7, 7)]),
+        (f"# A\n\n{LONG}\n\n---\n\n{LONG}\n\n***\n", [(3, 3), (7, 7)]),
+        (f"![a](b.png)\n\n{LONG}\n", [(3, 3)]),
+        (f"[![a](b.png)](c) <img src='d'>\n{LONG}", [(2, 2)]),
+        ("one\n\n---\n\ntwo\n", [(1, 5)]),
+        ("one\n```yaml\n---\n```\n", [(1, 4)]),
+        ("Ann: yes\n\nBob: <Media omitted>\n", [(1, 1)]),
+        (f"# A\n\n***\n\n## B\n\n{LONG}", [(7, 7)]),
         (f"---\ntags:\n  - a\nnote: {'x ' * 300}\n---\n{LONG}", [(1, 5), (6, 6)]),
-        ("***\n" * 60 + LONG, [(1, 60), (61, 61)]),
     ],
 )
-def test_what_is_silent_joins_what_follows_or_what_stands_before(
+def test_rules_images_and_what_an_export_writes_for_them_are_no_passages(
     text: str, expected: list[tuple[int, int]]
 ) -> None:
     assert lines_of(text) == expected

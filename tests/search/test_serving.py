@@ -1,4 +1,4 @@
-"""What serves other text is no hit of its own: front matter, headings without text, rules, images, bylines."""
+"""What serves other text is no hit of its own: front matter, headings without text, rules, images."""
 
 from __future__ import annotations
 
@@ -53,17 +53,12 @@ def test_what_front_matter_serves_keeps_to_the_question(memory: Memory) -> None:
 
 def test_what_says_nothing_stands_behind_what_does(memory: Memory) -> None:
     hits = memory.search("gratitude plants zanzibar river", min_score=0).hits
-    texts, scores = [hit.text for hit in hits], [hit.score for hit in hits]
+    scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
+    assert BARE.strip() in [hit.text for hit in hits]
+    assert "## Gratitude" not in [hit.text for hit in hits]
     for hit in hits:
         assert sum(factor.value for factor in hit.factors) == pytest.approx(hit.score, abs=1e-3)
-    silent = [at for at, text in enumerate(texts) if structure.says_nothing(text)]
-    assert {texts[at] for at in silent} == {"## Gratitude", BARE.strip()}
-    for at in silent:
-        own = scores[at] - sum(factor.value for factor in hits[at].factors if factor.name == "says nothing")
-        assert all(
-            score < own / 2 for place, score in enumerate(scores) if place > at and place not in silent
-        )
 
 
 def test_a_heading_that_alone_answers_is_first(root: Path) -> None:
@@ -104,7 +99,6 @@ def test_what_an_export_leaves_out_is_no_answer(root: Path) -> None:
 
 
 def test_it_is_found_where_it_is_all_there_is(memory: Memory) -> None:
-    assert [hit.text for hit in memory.search("gratitude").hits] == ["## Gratitude"]
     assert [hit.text for hit in memory.search("Zanzibar").hits] == [BARE.strip()]
 
 
@@ -115,13 +109,22 @@ def test_a_heading_finds_what_stands_below_it(memory: Memory) -> None:
 
 
 def test_what_says_nothing() -> None:
-    for text in ["---", "* * *", "![a](b.png)", "[![a](b)](c) ![d][e]", "<img src=x>", "# A", "A\n===", "# A\n---",
-                 "By Jane Doe, 3 March 2024", "*Written by Jane*", "5 min read", "Author: Jane", "作者：张三",
-                 "文／李四", "來源: 新華網", "---\na: b\n---\n", "---\na: b\n..."]:  # fmt: skip
-        assert structure.says_nothing(text), text
-    for text in ["a", "- a", "---\na", "![a](b) and more", "By the sea.", "- Author: Jane", "## A\ntext", "| - |",
-                 "By train.", "作者说他不来。", "```\n---\n```", "来源是他。"]:  # fmt: skip
-        assert not structure.says_nothing(text), text
+    for text in [
+        "---",
+        "* * *",
+        "![a](b.png)",
+        "[![a](b)](c) ![d][e]",
+        "<img src=x>",
+        "Ann: <Media omitted>",
+    ]:
+        assert structure.is_silent(text), text
+    for text in ["By Jane Doe, 3 March 2024", "*Written by Jane*", "5 min read", "Author: Jane", "作者：张三",
+                 "文／李四", "來源: 新華網"]:  # fmt: skip
+        assert structure.is_byline(text), text
+    for text in ["a", "- a", "![a](b) and more", "By the sea.", "- Author: Jane", "# A", "| - |",
+                 "By train.", "作者说他不来。", "来源是他。"]:  # fmt: skip
+        assert not structure.is_silent(text), text
+        assert not structure.is_byline(text), text
 
 
 def test_a_heading_that_no_word_leads_to_is_no_hit_beside_an_answer(root: Path) -> None:
@@ -131,6 +134,6 @@ def test_a_heading_that_no_word_leads_to_is_no_hit_beside_an_answer(root: Path) 
         memory.sync()
         asked = "What does Anna drink in the morning?"
         assert [hit.start_line for hit in memory.search(asked).hits if hit.path == "MEMORY.md"] == []
-        assert any(hit.text == "## Tea" for hit in memory.search(asked, min_score=0).hits)
+        assert any("## Tea" in hit.text for hit in memory.search(asked, min_score=0).hits)
         assert "ask Lin" in memory.search("what is the wifi password").hits[0].text
-        assert "## Tea" in {hit.text for hit in memory.search("tea").hits}
+        assert any("## Tea" in hit.text for hit in memory.search("tea").hits)

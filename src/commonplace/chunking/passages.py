@@ -11,15 +11,25 @@ the lines of the replacement, or `beside` with those of an entry that may be it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, groupby, pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
-from commonplace.chunking.settings import BESIDE, DEFAULT, MATTER, REPLACED_BY, STRUCK, ChunkSettings
+from commonplace.chunking.settings import (
+    BARE,
+    BESIDE,
+    DEFAULT,
+    FRONT,
+    MATTER,
+    REPLACED_BY,
+    ROLE,
+    STRUCK,
+    ChunkSettings,
+)
+from commonplace.markdown import comments, statements, struck, structure, turns
 from commonplace.markdown import standing as standing_instructions
-from commonplace.markdown import struck, structure, turns
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -28,18 +38,16 @@ if TYPE_CHECKING:
 
 Stretch = tuple[int, int, str]  # first line, last line, text
 _Annotated = tuple[int, int, str, Mapping[str, str] | None]  # the same, and what the note says of it
-# First line, last line and size of a line, or of front matter; plain, since every line makes one. A line that
-# is silent has the size 0.
-_Unit = tuple[int, int, int]
-_MOST_SILENT = 12  # lines that a passage takes on without counting them
+_Unit = tuple[int, int, int]  # first line, last line, size; plain, since every line makes one
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a note into sections and passages.
 
-    Together the passages cover every non-blank line but the headings of sections that hold more than their
-    heading, or have sections below it; those stand in the heading paths. Struck text is in the last passages
-    alone, which say so. Code is cut by `code`, along its syntax.
+    Together the passages cover every line that says something: headings stand in the heading paths, and
+    rules, images and what an export writes for them say nothing. A note of such lines alone has them as its
+    passages, marked as `BARE`, and front matter is marked as `FRONT`. Struck lines are in the last passages
+    alone. Code is cut by `code`, along its syntax.
     """
     if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
@@ -55,14 +63,15 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     ):
         passages += [Passage(len(sections), *stretch) for stretch in stretches]
         sections.append(section)
+    is_bare = all((passage.annotations or {}).get(ROLE) == FRONT for passage in passages)
+    if is_bare and (bare := _bare(note, standing, len(sections), settings)):
+        return [*sections, Section((), 1, len(note.lines))], [*passages, *bare]
     return sections, passages
 
 
 def _annotations(note: Note) -> Annotations | None:
     if not (note.annotations or note.metadata or note.days):  # as nearly all notes
         return None
-    from commonplace.markdown import comments
-
     return comments.said(note) or None
 
 
@@ -72,35 +81,41 @@ def _annotations(note: Note) -> Annotations | None:
 def _standing(
     note: Note, standing: Note, around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, Sequence[_Annotated]]]:
-    """Yield each section that holds something, with its stretches.
-
-    A section without text has one of its heading alone, unless a section below it is found by both headings.
-    """
+    """Yield each section that holds text, with its stretches."""
     said = _annotations(note)
     text = "\n".join(standing.lines)
-    openings = turns.openings(text)
+    spoken, fenced = turns.openings(text), statements.fence_lines(note.fences)
     instructing = standing_instructions.candidates(text)
-    # Headings with further ones right below.
-    outer = {upper.line for upper, lower in pairwise(note.headings) if upper.level < lower.level}
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
     before = len(around) - len(note.headings)  # sections without a heading
     for place, section in enumerate(around if note.lines else ()):
         first, last = section.start_line, section.end_line
-        skipped = 0 if place < before else 1 + (first in underlined)
-        is_front = not place and note.front_matter is not None
         lines = standing.lines[first - 1 : last]
+        if not place and note.front_matter and sum(map(len, lines)) <= settings.line:
+            front = {**((said and said.of(first, last, standing=True)) or {}), ROLE: FRONT}
+            yield Section((), first, last), [(first, last, "\n".join(lines), front)]
+            continue
+        skipped = 0 if place < before else 1 + (first in underlined)
         alone = standing_instructions.instructions(lines, first, instructing) if instructing else {}
-        parts = _cut(lines, first, skipped, settings, said, openings, alone, whole=is_front)
-        if not parts and skipped and first not in outer:
-            parts = [(first, first + skipped - 1, "\n".join(lines[:skipped]))]
-        if parts:
+        units = _units(lines[skipped:], first + skipped, settings.wide, spoken, fenced)
+        if parts := _cut(units, lines, first, settings, said, alone):
             share = turns.share("\n".join([part[2] for part in parts]))
             yield (
                 Section(section.headings, first, last, share),
-                [(*part, _said(part, said, alone)) for part in parts]
-                if said or alone
-                else [(*part, None) for part in parts],
+                [(*part, _said(part, said, alone)) for part in parts],
             )
+
+
+def _bare(note: Note, standing: Note, section: int, settings: ChunkSettings) -> list[Passage]:
+    """Return the passages of a note without text: its headings, rules and images."""
+    said = _annotations(note)
+    start = note.front_matter[1] if note.front_matter else 0
+    numbered = enumerate(standing.lines[start:], start + 1)
+    units = [(number, number, len(line)) for number, line in numbered if line.strip()]
+    return [
+        Passage(section, first, last, text, {**((said and said.of(first, last)) or {}), ROLE: BARE})
+        for first, last, text in _packed(units, standing.lines, 1, settings.target)
+    ]
 
 
 def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str]) -> Mapping[str, str] | None:
@@ -111,27 +126,21 @@ def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str])
 
 
 def _cut(
+    units: Iterable[_Unit],
     lines: Sequence[str],
     first: int,
-    skipped: int,
     settings: ChunkSettings,
     said: Annotations | None,
-    openings: Collection[int],
     alone: Collection[int],
-    *,
-    whole: bool,
 ) -> list[Stretch]:
-    """Cut the lines of a section, which begin at line `first` with `skipped` lines of heading.
+    """Cut a section, whose lines begin at line `first`, into stretches of its units.
 
     A line that is too long stands alone, and so do those `alone`, which are standing instructions; no passage
-    runs on where the note says of a line what it does not say of the one before. `openings` open a turn;
-    `whole` lines, front matter, stay together where they are no longer than a line may be.
+    runs on where the note says of a line what it does not say of the one before.
     """
-    if whole and (size := sum(map(len, lines))) <= settings.line:
-        return [(first, first + len(lines) - 1, "\n".join(lines))]
     found: list[Stretch] = []
     run: list[_Unit] = []
-    for unit in _units(lines[skipped:], first + skipped, settings, openings):
+    for unit in units:
         begin, last, size = unit
         is_alone = begin == last and (begin in alone or size > settings.line)
         if run and (is_alone or (said is not None and said.differ(run[-1][1], begin))):
@@ -148,49 +157,38 @@ def _cut(
 
 
 def _units(
-    lines: Sequence[str], first: int, settings: ChunkSettings, openings: Collection[int]
+    lines: Sequence[str], first: int, wide: int, spoken: Collection[int], fenced: Collection[int]
 ) -> list[_Unit]:
-    """Measure the non-blank lines of a section below its heading, which begin at line `first`."""
+    """Measure the lines of a section below its heading that say something; they begin at line `first`."""
     units: list[_Unit] = []
     opened = 0  # a line that only opens a turn
-    target, wide, is_silent = settings.target, settings.wide, structure.is_silent
     for number, line in enumerate(lines, first):
         if not line or line.isspace():
             continue
-        if number in openings:
+        if number in spoken:
             if opened:
                 units.append((opened, opened, 0))
             opened = number
-            continue
-        size = len(line) if line.isascii() else breakpoints.width(line, wide)
-        units.append((opened or number, number, 0 if size <= target and is_silent(line) else size))
-        opened = 0
+        elif number in fenced or not structure.is_silent(line):
+            size = len(line) if line.isascii() else breakpoints.width(line, wide)
+            units.append((opened or number, number, size))
+            opened = 0
     if opened:
         units.append((opened, opened, 0))
     return units
 
 
 def _packed(units: Sequence[_Unit], lines: Sequence[str], first: int, target: int) -> Iterator[Stretch]:
-    """Yield units of lines, which begin at line `first`, packed up to a size.
-
-    What is silent joins the next passage, or the last one.
-    """
-    count = len(units)
-    telling = count - 1  # the last unit that says something
-    while telling >= 0 and not units[telling][2]:
-        telling -= 1
-    start = index = size = 0
-    while start < count:
-        size, index = units[start][2], start + 1
-        while index < count:
-            is_joined = (not size or index > telling >= start) and index - start <= _MOST_SILENT
-            if not is_joined and size + units[index][2] + index - start > target:
-                break
-            size += units[index][2]
-            index += 1
-        begin, end = units[start][0] - first, units[index - 1][1] - first
-        yield begin + first, end + first, "\n".join(lines[begin : end + 1])
-        start = index
+    """Yield units of lines, which begin at line `first`, packed up to a size."""
+    start = 0
+    while start < len(units):
+        size, end = units[start][2], start + 1
+        while end < len(units) and size + units[end][2] + end - start <= target:
+            size += units[end][2]
+            end += 1
+        begin, last = units[start][0], units[end - 1][1]
+        yield begin, last, "\n".join(lines[begin - first : last - first + 1])
+        start = end
 
 
 # --- struck statements --------------------------------------------------------------------------------------
@@ -211,8 +209,6 @@ def _former(
     note: Note, standing: Note, strikes: Collection[int], settings: ChunkSettings
 ) -> Iterator[_Annotated]:
     """Yield the lines that hold struck text, as they stand, and what is said of them."""
-    from commonplace.markdown import comments, statements
-
     said = comments.said(note)
     stated = statements.read(note)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}

@@ -7,6 +7,8 @@ from commonplace.base.tuples import NamedTuple
 # What passages with struck text are annotated with, beside what comments say (see `passages`).
 STRUCK, REPLACED_BY, BESIDE = "struck", "replaced-by", "beside"
 MATTER = "matter"  # of a standing instruction
+ROLE = "role"  # `FRONT` of front matter, `BARE` of a note that has no text
+FRONT, BARE = "front", "bare"
 
 
 class ChunkSettings(NamedTuple):
@@ -27,7 +29,7 @@ class ChunkSettings(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
-        return f"passages-11:{self.target}:{self.line}:{self.piece}:{self.wide}:{self.shown}"
+        return f"passages-12:{self.target}:{self.line}:{self.piece}:{self.wide}:{self.shown}"
 
     @property
     def code_fingerprint(self) -> str:

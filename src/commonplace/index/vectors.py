@@ -15,7 +15,6 @@ from commonplace.config.collections import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
 from commonplace.language import scripts
-from commonplace.markdown import structure
 from commonplace.markdown.standing import matter
 from commonplace.providers.embedding.base import keeps_words, part_for, whole
 
@@ -196,7 +195,7 @@ def embedded_text(text: str, headings: Sequence[str], path: str, contexts: Seque
     """
     if "\n" not in text and (own := matter(text)):
         return own
-    if structure.is_front_matter(text):
+    if not headings and text.startswith("---") and text.rstrip().endswith(("\n---", "\n...")):
         from commonplace.redaction.redact import redact
 
         headings = (redact(splitext(basename(path))[0])[0],)

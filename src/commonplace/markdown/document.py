@@ -170,7 +170,8 @@ def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mappin
 
 
 def _says_something(line: str) -> bool:
-    return not (line.startswith("<!--") or structure.is_silent(line) or _OPENING.fullmatch(line))
+    is_silent = structure.is_silent(line) or structure.is_byline(line)
+    return not (line.startswith("<!--") or is_silent or _OPENING.fullmatch(line))
 
 
 def public(text: str, path: str, *, redacted: bool = True) -> str:

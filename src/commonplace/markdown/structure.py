@@ -125,9 +125,9 @@ def plain(text: str) -> str:
 
 
 def is_silent(line: str) -> bool:
-    """Tell whether a line says nothing by itself: a rule, images alone, who wrote a text and when.
+    """Tell whether a line says nothing: a rule, images alone, or what a chat has in the place of a picture.
 
-    Nor does what a chat has in the place of a picture. Every line is asked, so the ends are compared first.
+    Every line is asked, so its ends are compared first.
     """
     bare = line.strip()
     end = bare[-1:]
@@ -135,30 +135,16 @@ def is_silent(line: str) -> bool:
         return False
     if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
-    if (end in ">]" or "\u200e" in bare) and turns.is_remark(bare):
-        return True
-    if end in ".!?。！？" or len(bare) > _LONGEST_BYLINE or ITEM.match(bare):
+    return (end in ">]" or "\u200e" in bare) and turns.is_remark(bare)
+
+
+def is_byline(line: str) -> bool:
+    """Tell whether a line only says who wrote a text, when, or how long it takes to read."""
+    bare = line.strip()
+    if bare[-1:] in ".!?。！？" or len(bare) > _LONGEST_BYLINE or ITEM.match(bare):
         return False
     words = fold(fold_cases(bare.strip("*_#> ·|—–-")).lower())
     return rules.pattern("bylines", rules.spoken(words)).fullmatch(words) is not None
-
-
-def is_front_matter(text: str) -> bool:
-    """Tell whether a text that opens a note is its front matter."""
-    if not text.startswith("---"):
-        return False
-    from commonplace.markdown import metadata  # few searches meet any
-
-    lines = text.rstrip().split("\n")
-    return metadata.front_matter(lines) == (1, len(lines))
-
-
-def says_nothing(text: str) -> bool:
-    """Tell whether a text is nothing but front matter, headings and what is silent."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if is_front_matter(text) or (len(lines) == 2 and setext(*lines)):
-        return True
-    return all(atx(line) or is_silent(line) for line in lines)
 
 
 # --- blocks ---------------------------------------------------------------------------------------------

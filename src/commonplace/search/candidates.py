@@ -23,7 +23,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
 from commonplace.language import identifiers, lexicon, stopwords
-from commonplace.markdown import structure, turns
+from commonplace.markdown import turns
 from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
 from commonplace.search.ranking import WORDS_MAX, RankSettings
@@ -347,10 +347,8 @@ def telling(passages: Sequence[Candidate]) -> list[Candidate]:
 
 
 def tells(passage: Candidate) -> bool:
-    """Whether a passage says something by itself: no front matter, no headings alone."""
-    lines = [line for line in passage.text.split("\n") if line.strip()]
-    front_matter = passage.start_line == 1 and lines[:1] == ["---"]
-    return not front_matter and not all(structure.atx(line) is not None for line in lines)
+    """Tell whether a passage says something by itself: neither front matter nor a note without text."""
+    return not ranking.role_of(passage)
 
 
 def others(question: Question, known: set[int]) -> set[int]:

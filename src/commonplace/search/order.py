@@ -27,7 +27,7 @@ from commonplace import language
 from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
-from commonplace.chunking.settings import MATTER
+from commonplace.chunking.settings import BARE, FRONT, MATTER
 from commonplace.index import facts
 from commonplace.index.base import Index, Source
 from commonplace.language import compare, lexicon, rules, stopwords
@@ -37,7 +37,7 @@ from commonplace.markdown import conflicts, structure, turns
 from commonplace.render import screen
 from commonplace.search import references
 from commonplace.search.query import Query
-from commonplace.search.ranking import TIE, Ranked, labels, outdated, said
+from commonplace.search.ranking import TIE, Ranked, labels, outdated, role_of, said
 from commonplace.types.results import Factor, Hit, Place
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -79,8 +79,7 @@ def hand_on(question: Question, ranked: Sequence[Ranked]) -> tuple[list[Ranked],
     What has none below it stays, and so does what holds a demand that the passage does not. Where the
     question excludes the passage, the front matter goes with it.
     """
-    fronts = {one.candidate.id + 1: one for one in ranked if structure.is_front_matter(one.candidate.text)}
-    fronts = {below: one for below, one in fronts.items() if one.candidate.start_line == 1}
+    fronts = {one.candidate.id + 1: one for one in ranked if role_of(one.candidate) == FRONT}
     if not fronts or question.request.past:
         return list(ranked), {}
     firsts = {
@@ -664,7 +663,7 @@ def _hits(
     if successors and diversity < 1:
         shown = _in_order(shown, successors)
     shown = [one for one in shown if one.shown.item.score >= least]
-    silent = [one for one in shown[:limit] if structure.says_nothing(one.shown.item.candidate.text)]
+    silent = [one for one in shown[:limit] if role_of(one.shown.item.candidate)]
     if silent:
         telling = [one for one in shown[:limit] if one not in silent]
         head = [*telling, *(_behind(one, telling) for one in silent)]
@@ -741,15 +740,14 @@ def _without_bare(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _is_bare(item: Ranked) -> bool:
-    """Whether a candidate is headings alone, and no word of the question stands in it."""
-    text = item.candidate.text
-    return text.startswith("#") and item.parts.get("words", 0.0) <= 0 and structure.says_nothing(text)
+    """Whether a candidate is a note without text, and no word of the question stands in it."""
+    return item.parts.get("words", 0.0) <= 0 and role_of(item.candidate) == BARE
 
 
 def _behind(statement: Statement, others: Sequence[Statement]) -> Statement:
     """A statement that says nothing with no more score than the last of others that are half as good.
 
-    A heading without text, a rule, an image: it is worth a look where nothing else is left.
+    A note without text, or front matter alone: it is worth a look where nothing else is left.
     """
     item = statement.shown.item
     scores = (one.shown.item.score for one in others)

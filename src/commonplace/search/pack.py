@@ -210,15 +210,11 @@ def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
-    """Whether a hit says nothing: of headings those that are a date or stand above another hit anyway, of
-    front matter what stands in the note of another.
-    """
-    heading = structure.atx(hit.text.strip())
-    if heading is None:
-        served = any(other.path == hit.path and other is not hit for other in hits)
-        return structure.says_nothing(hit.text) and (served or not structure.is_front_matter(hit.text))
-    below = (other.headings for other in hits if other.path == hit.path and other is not hit)
-    return heading[1] in ("", hit.date) or any(heading[1] in headings for headings in below)
+    """Tell whether a hit says nothing: the day of a note without text, front matter beside another hit."""
+    if heading := structure.atx(hit.text.strip()):
+        return heading[1] in ("", hit.date)
+    is_front = hit.start_line == 1 and hit.text.startswith("---\n")
+    return is_front and any(other.path == hit.path and other is not hit for other in hits)
 
 
 def framed(chosen: Sequence[Hit], rest: str = "") -> str:

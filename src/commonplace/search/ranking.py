@@ -17,7 +17,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.chunking.settings import STRUCK
+from commonplace.chunking.settings import ROLE, STRUCK
 from commonplace.index.base import Candidate
 from commonplace.language.scripts import LATIN, MOST, serves, wide_script
 from commonplace.markdown import turns
@@ -187,6 +187,12 @@ class Ranked(NamedTuple):
 def said(candidate: Candidate) -> Mapping[str, str]:
     """What a note says of a passage."""
     return json.loads(candidate.annotations) if candidate.annotations else {}
+
+
+def role_of(candidate: Candidate) -> str:
+    """Return `FRONT` for front matter, `BARE` for a note without text, empty for any other passage."""
+    is_marked = candidate.annotations and f'"{ROLE}":' in candidate.annotations
+    return said(candidate).get(ROLE, "") if is_marked else ""
 
 
 def annotated_parts(own: Mapping[str, str], project: str, today: Callable[[], date]) -> dict[str, float]:
