@@ -24,11 +24,11 @@ from commonplace.types import Note, Passage, Section
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# Generated or minified: a tree of it would say nothing, and take a hundred times its size.
+# Generated or minified: the tree is useless, and takes a hundred times the size of the text.
 _WIDEST, _LARGEST = 400, 4_000_000  # characters a line on average, characters of a file
-_LEAST_FILL = 4  # a passage is at least this part of the limit full, unless a string stands in the way
+_LEAST_FILL = 4  # a passage has at least this part of the limit, unless a string prevents it
 _UNEVEN = 3.0  # what a passage costs that is off its share by the limit, against the nodes that a cut spans
-# What a cut costs: one for each node that spans it, and this much more.
+# Cost of a cut, besides one for each node that spans it.
 PARAGRAPH, CLOSER, COMMENT, STRING = 0.5, 2.0, 6.0, 1000.0
 _DEEPEST = 6  # names of a heading path; what is nested deeper belongs to the last of them
 _NEAR = 2  # lines from the end of a comment to what it is about: one blank line may stand between
@@ -37,9 +37,9 @@ _LONGEST_NAME = 80
 _CLOSES = re.compile(r"[\s)\]}>;,]*(?:(?:else|finally)\b[\s{:]*)?")
 _COMMENTED = re.compile(r"\s*(?:#|//|/?\*)")
 
-# What the nodes of a syntax tree are to a reader. The names are those of the grammars (`node-types.json` of
+# Roles of the nodes of a syntax tree. The names are those of the grammars (`node-types.json` of
 # tree-sitter-python, -javascript, -typescript, -go and -rust); no name means different things in two of them.
-# What holds definitions of its own.
+# Nodes that hold definitions.
 _CLASSES = frozenset({
     "class_definition", "class_declaration", "abstract_class_declaration", "internal_module", "module",
     "impl_item", "trait_item", "mod_item",
@@ -53,7 +53,7 @@ _TYPES = frozenset({
     "interface_declaration", "enum_declaration", "type_alias_declaration", "type_spec", "struct_item",
     "enum_item", "union_item",
 })  # fmt: skip
-# What gives a name to the function or class on its other side.
+# Nodes that name the function or class on their other side.
 _ASSIGNMENTS = {
     "variable_declarator": ("name", "value"),
     "assignment_expression": ("left", "right"),
@@ -61,7 +61,7 @@ _ASSIGNMENTS = {
     "public_field_definition": ("name", "value"),
 }
 _ASSIGNED = frozenset({"arrow_function", "function_expression", "function", "generator_function", "class"})
-# What stands around a definition and begins with it.
+# Nodes around a definition that begin on its line.
 _WRAPPERS = frozenset({
     "decorated_definition", "export_statement", "lexical_declaration", "variable_declaration",
     "expression_statement", "type_declaration", "ambient_declaration",
@@ -90,7 +90,7 @@ class _Outline(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Consecutive lines of one definition, or of none: its names, the non-blank lines (0-based)."""
+    """Consecutive lines with the same innermost definition: its names, the non-blank lines (0-based)."""
 
     names: tuple[str, ...]
     rows: list[int]
@@ -149,7 +149,7 @@ def _runs(outline: _Outline, lines: Sequence[str]) -> Iterator[_Run]:
 
 
 def _owners(scopes: Sequence[Scope], count: int) -> Iterator[Scope | None]:
-    """Yield the innermost definition of every line; None for a line in none."""
+    """Yield the innermost definition of every line; None outside of definitions."""
     around: list[Scope] = []
     coming = 0
     for row in range(count):
@@ -208,12 +208,12 @@ def _end(
 
 
 def closes(line: str) -> bool:
-    """Tell whether a line only ends what stands above it, such as `});` or `} else {`."""
+    """Tell whether a line only closes the lines above it, such as `});` or `} else {`."""
     return _CLOSES.fullmatch(line) is not None
 
 
 def _paragraphs(lines: Sequence[str]) -> list[float]:
-    """What a cut costs by the lines alone."""
+    """Return the cost of a cut before each line, from blank lines and closing brackets."""
     return [
         (PARAGRAPH if above.strip() else 0.0) + (CLOSER if closes(line) else 0.0)
         for line, above in zip(lines, ["", *lines], strict=False)
@@ -332,7 +332,7 @@ class _Walk:
         return _Visit(child, visit.names, visit.open, lead if child.type in _WRAPPERS else None)
 
     def _define(self, child: Node, scope: Scope) -> _Visit | None:
-        """Note a definition; what stands in it matters for a class, and where it must be cut."""
+        """Record a definition; return it for a visit if it is a class, or too large for one passage."""
         self.scopes.append(scope)
         self._span(scope.first, scope.last, 1)
         value = child.child_by_field_name("value") or child.child_by_field_name("right")
@@ -352,7 +352,7 @@ class _Walk:
 
 
 def _name(node: Node) -> tuple[str, ...]:
-    """The name that a definition has, behind that of its receiver's type; empty for what is none."""
+    """Return the name of a definition, behind that of its receiver's type; empty for other nodes."""
     kind = node.type
     if kind in _ASSIGNMENTS:
         target, value = map(node.child_by_field_name, _ASSIGNMENTS[kind])

@@ -5,7 +5,7 @@ stands alone; only one of several thousand characters is cut, at sentence ends, 
 line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines at this size.
 
 Struck lines make passages of their own. Their annotations say so: `struck` in all of them, `replaced-by` with
-the lines of the replacement, or `beside` with those of an entry that may be it. They have no trigger.
+the lines of the replacement, or `beside` (those of the next entry, a likely one). They have no trigger.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ _Unit = tuple[int, int, int]  # first line, last line, size; plain, since every 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a note into sections and passages.
 
-    Together the passages cover every line that says something: headings stand in the heading paths, and
-    rules, images and what an export writes for them say nothing. A note of such lines alone has them as its
-    passages, marked as `BARE`, and front matter is marked as `FRONT`. Struck lines are in the last passages
-    alone. Code is cut by `code`, along its syntax.
+    Together the passages cover every line but headings (they are in the heading paths), rules, images and
+    the placeholders of exports. A note of only such lines has them as its passages, marked as `BARE`; front
+    matter is marked as `FRONT`. Struck lines are in the last passages. `code` cuts programs.
     """
     if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
@@ -119,7 +118,7 @@ def _bare(note: Note, standing: Note, section: int, settings: ChunkSettings) -> 
 
 
 def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str]) -> Mapping[str, str] | None:
-    """What the note says of a stretch, with the matter of a standing instruction."""
+    """Return the annotations of a stretch, with the matter of a standing instruction."""
     first, last, _ = part
     own = said.of(first, last, standing=True) if said else None
     return {**(own or {}), MATTER: instructs[first]} if first == last and first in instructs else own
@@ -197,7 +196,7 @@ def _packed(units: Sequence[_Unit], lines: Sequence[str], first: int, target: in
 def _struck(
     note: Note, standing: Note, strikes: Collection[int], around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, list[_Annotated]]]:
-    """Yield sections again, with their struck stretches: sections apart, beside nothing that stands."""
+    """Yield each section with struck lines once more, as a section of its own that holds these alone."""
     if strikes:
         starts = [section.start_line for section in around]
         former = _former(note, standing, strikes, settings)
@@ -208,7 +207,7 @@ def _struck(
 def _former(
     note: Note, standing: Note, strikes: Collection[int], settings: ChunkSettings
 ) -> Iterator[_Annotated]:
-    """Yield the lines that hold struck text, as they stand, and what is said of them."""
+    """Yield the struck lines, with their marks, and their annotations."""
     said = comments.said(note)
     stated = statements.read(note)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}

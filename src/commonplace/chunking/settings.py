@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.base.tuples import NamedTuple
 
-# What passages with struck text are annotated with, beside what comments say (see `passages`).
+# Annotations of struck passages that no comment holds (see `passages`).
 STRUCK, REPLACED_BY, BESIDE = "struck", "replaced-by", "beside"
 MATTER = "matter"  # of a standing instruction
 ROLE = "role"  # `FRONT` of front matter, `BARE` of a note that has no text

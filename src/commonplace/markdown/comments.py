@@ -1,4 +1,4 @@
-"""What notes say of themselves: inline metadata in comments, and keys of the same names in front matter.
+"""Metadata of notes and entries: inline comments, and front matter with keys of the same names.
 
 Only what means something is metadata; any other comment or key (`status: done`, `source: a book`) stays the
 ordinary text it is. `Annotations` brings it to the lines that it is about: front matter is about the whole
@@ -47,13 +47,13 @@ _KEYS = {
     "superseded-by": _Key(300, divides=True),
     "valid-until": _Key(10, divides=True),
 }
-# What code says of a line that it wrote or struck (`<!-- cp: from=memory/2026-02-13.md#L12 since=… -->`), and
+# Marks of code on a line that it wrote or struck (`<!-- cp: from=memory/2026-02-13.md#L12 since=… -->`), and
 # the most characters of each. `by` and `agent` are who struck it, not who said it.
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
 MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
 _MARK = lazy(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
 _ENCODED = lazy(r"%([0-9A-Fa-f]{2})")
-# What may stand behind the writer, in this order, and the most characters of each that are kept.
+# Further keys of a writer, in this order, each with its limit in characters.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>]|(?!))*+|(?!))"
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
@@ -68,7 +68,7 @@ _COMMENT = lazy(
 _CHOICES = {"status": ("status", STATUSES)} | dict.fromkeys(("by", "source", "provenance"), ("by", WRITERS))
 _FLAGS = {PINNED: (PINNED, "true")} | {status: ("status", status) for status in STATUSES}
 _WRITER = lazy(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
-# What stands in the words that open an entry which is a guess, behind the mark of a list and the hour.
+# Parts of the prefixes of guesses, behind the mark of a list and the hour.
 _GUESSES = ("entative", "ENTATIVE", "暂定", "待证")
 _GUESS = lazy(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
@@ -79,11 +79,11 @@ _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
     "status", "by", "agent", "session", "since", PINNED
 }  # fmt: skip
-# What filters of a question go by (`agent:nanobot`), and the key without which a passage does not say it.
+# Keys of filters in questions (`agent:nanobot`), each with the annotation that it needs.
 FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
-# Names under which the index has what a text says in the manner of `wiki`, beside front matter.
+# Keys of tags and tasks in the text (`wiki`) among the front matter in the index.
 TAGS_IN_TEXT, TASKS_IN_TEXT = "#", "task"
-# What is said of struck text alone, not of what is left of its line.
+# Annotations of struck lines, not of items nested in them.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _CODE = lazy(r"(?<![`\\])(`+)(?!`)(?:(?!\1(?!`)).|(?!))++\1(?!`)")
 _LONGEST_LINE = 10_000  # characters of a line that is looked at for code
@@ -103,7 +103,7 @@ def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, 
     for number, line in enumerate(lines, 1):
         if "<!--" in line and (taken := _taken(line)):
             found[number] = dict(taken[0])
-            if ("status", "superseded") in taken[0]:  # a guess that something replaced waits for nobody
+            if ("status", "superseded") in taken[0]:  # a replaced guess is no open one
                 found[number]["status"] = "superseded"
             if number not in shown:
                 lines[number - 1] = taken[1]
@@ -112,7 +112,7 @@ def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, 
 
 @remembered
 def _taken(line: str) -> tuple[Sequence[tuple[str, str]], str] | None:
-    """What the comments of a line say, and the line without them; None where none says anything."""
+    """Return keys and values of the comments of a line, and the line without them; None without metadata."""
     said = list(_COMMENT.finditer(line))
     if said and "`" in line:
         code = [span.span() for span in _CODE.finditer(line, 0, _LONGEST_LINE)]
@@ -153,7 +153,7 @@ def without_code(line: str) -> str:
 def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> bool:
     """Tell whether the last comment that begins a line has no end.
 
-    Those in `passed`, first and last lines of fences, are none.
+    Lines in `passed` (first and last lines of fences) do not count.
     """
     silent = {number for first, last in passed for number in range(first, last + 1)}
     shown = ["" if number in silent else line for number, line in enumerate(lines, 1)]
@@ -164,7 +164,7 @@ def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> b
 def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> list[int]:
     """Return the lines that call themselves a guess (`- 14:05 tentative: …`), 1-based.
 
-    Those in `passed`, first and last lines of fences and front matter, mean nothing.
+    Lines in `passed` (first and last lines of fences and front matter) do not count.
     """
     if not any(map(text.__contains__, _GUESSES)):  # as in nearly all texts
         return []
@@ -186,7 +186,7 @@ def guess_prefix() -> re.Pattern[str]:
 
 
 def is_guess(line: str) -> bool:
-    """Whether a line opens an entry that calls itself a guess."""
+    """Tell whether a line opens an entry with the prefix of a guess."""
     return _GUESS.match(line) is not None
 
 
@@ -228,8 +228,8 @@ def of_marks(**marks: str) -> str:
     """Write what code says of a line as the comment that `take` reads back; empty values are left out.
 
     `from_` and `to` are references, `since` and `until` days; see `MARKS`. Blanks and what would end the
-    comment are written as %20 and so on; an agent's name loses secrets. Raises ValueError for a name that is
-    none.
+    comment are written as %20 and so on; an agent's name loses secrets. Raises ValueError for an unknown
+    name.
     """
     named = {name.rstrip("_"): value for name, value in marks.items() if value}
     if "agent" in named:
@@ -275,16 +275,16 @@ def _value(text: str, longest: int) -> str:
 
 
 def _public(text: str) -> str:
-    """Who somebody says to be, without secrets and private parts."""
+    """Return the name of a writer without secrets and private parts."""
     from commonplace.redaction.redact import redact, strip_private
 
     return redact(strip_private(text))[0]
 
 
 def disarmed(text: str, *, entirely: bool) -> str:
-    """Return a text whose comments say nothing: of who wrote it, or, `entirely`, of anything.
+    """Return a text without metadata in its comments: without writers, or, `entirely`, without any.
 
-    What a tool brought home must not call itself the owner's, important, or the successor of a note.
+    The result of a tool must not call itself the owner's, important, or the successor of a note.
     """
     return (_OPENING if entirely else _WRITER).sub("<! ", text)
 
@@ -310,7 +310,7 @@ def of_front_matter(metadata: Mapping[str, object]) -> dict[str, str]:
 
 
 class Annotations:
-    """What is said of each line of a note."""
+    """The annotations of each line of a note."""
 
     def __init__(self, note: Note) -> None:
         """Read the note's front matter and comments; both are nearly always empty."""
@@ -326,10 +326,9 @@ class Annotations:
             self._fill(ranges)
 
     def _fill(self, ranges: Sequence[_Range]) -> None:
-        """Say of each line what the ranges around it do, the last of them above all; one pass over the lines.
+        """Merge the values of the ranges around each line, inner ones last, in one pass over the lines.
 
-        What is said grows and shrinks by the ranges that begin and end, which are within each other: as a
-        rule only the last one changes.
+        Ranges are nested, so from line to line only the innermost ones change.
         """
         said: list[tuple[Values, int]] = [(self._note, 0)]  # without any, with the first …
         for numbers, same, others in _stretches(ranges):
@@ -351,9 +350,9 @@ class Annotations:
         return bool(self._note or self._lines)
 
     def of(self, first: int, last: int, *, standing: bool = False) -> Values | None:
-        """Return what is said of some lines: the greatest importance, every trigger, else the first value.
+        """Return the annotations of some lines: the greatest importance, all triggers, else the first value.
 
-        With `standing` what is said of their struck text alone is left out.
+        With `standing` those of struck text are left out.
         """
         merged: dict[str, str] = {}
         for number in range(first, last + 1):
@@ -370,9 +369,9 @@ class Annotations:
     def differ(self, line: int, other: int) -> bool:
         """Tell whether two lines may not share a passage.
 
-        An entry that says since when it holds is a fact of its own: beside others it would be found for their
-        words, and be taken for a newer word on what they say. One of the day that its heading names is not,
-        as in the note of a month.
+        An entry with a day (`since`) stays apart: in a passage with others it would be found for their words,
+        and count as newer than they are. Entries of the day of their heading may share one, as in the note of
+        a month.
         """
         if not self._lines:
             return False
@@ -386,7 +385,7 @@ _REMEMBERED = 10_000  # lines
 
 
 def said(note: Note) -> Annotations:
-    """Return what is said of each line of a note; of the last few that were asked for it is known."""
+    """Return the annotations of each line of a note; those of the last 8 notes are cached."""
     return _said(_Same(note)) if len(note.lines) <= _REMEMBERED else Annotations(note)
 
 
@@ -408,7 +407,7 @@ def _said(same: _Same) -> Annotations:
 
 
 def _standing(values: Values) -> Values:
-    """Return what is said of a line without what is said of its struck parts alone."""
+    """Return the annotations of a line without those of struck text."""
     if "until" not in values and "struck-by" not in values:
         return values
     return {key: value for key, value in values.items() if key not in _OF_STRUCK}
@@ -431,7 +430,7 @@ def _valid(values: Values) -> dict[str, str]:
 
 
 class _Range(NamedTuple):
-    """Lines that something is said of, whether they are a section, the line that says it, what it says."""
+    """Annotated lines, whether they are a section, the line of the comment, and its values."""
 
     first: int
     last: int
@@ -441,7 +440,7 @@ class _Range(NamedTuple):
 
 
 def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[_Range]]]:
-    """Yield lines that stand in the same ranges: how many of these are as before, and the others."""
+    """Yield lines with the same ranges around them: the number of unchanged outer ranges, and the others."""
     if all(one.last < other.first for one, other in pairwise(ranges)):  # as where entries say who wrote them
         for one in ranges:
             yield range(one.first, one.last + 1), 0, [one]
@@ -478,7 +477,7 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
     for line, at in _subjects(note, sections):
         if line not in comments_of:
             continue
-        if at in sections and at <= line:  # what stands above a heading is not about all that is below
+        if at in sections and at <= line:  # a comment above a heading is not about its section
             yield _Range(*sections[at], True, line, comments_of[line])
         elif (fence := _fence(note, at)) and (at < line or not without(lines[at - 1]).strip()):
             yield _Range(fence, at, False, line, comments_of[line])
@@ -505,7 +504,7 @@ def _subjects(note: Note, sections: Collection[int]) -> Iterator[tuple[int, int]
 
 
 def _fence(note: Note, line: int) -> int:
-    """The first line of the fence that a line is in; 0 for none."""
+    """Return the first line of the fence around a line; 0 outside of fences."""
     place = bisect_left(note.fences, (line + 1, 0)) - 1
     return note.fences[place][0] if place >= 0 and line <= note.fences[place][1] else 0
 
@@ -518,7 +517,7 @@ def _entry(
     end = line
     if structure.ITEM.match(lines[start - 1]):
         deep = structure.indent(lines[start - 1])
-        # Items at the margin do not overlap, so what is said in their first line holds to the end.
+        # Items at the margin do not overlap, so a comment in their first line holds to the end.
         limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
         for number in range(line, limit):
             if lines[number].strip():

@@ -1,4 +1,4 @@
-"""Copies that a sync program leaves beside a note that two machines changed, told by names and texts."""
+"""Conflict copies of sync programs (two machines changed a note), recognised by names and texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 
 from commonplace.base.expressions import lazy
 
-# What stands between the name of the note and its ending. The first say that they are copies; the others are
-# ordinary names, and copies only beside the note of that name.
+# Text between the name of the note and its ending. The first ones only copies have; names with the others are
+# copies only if the note of that name exists.
 _MARKS = (
     lazy(r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?\Z"),  # Syncthing
     lazy(r" \([^()/]*conflicted copy[^()/]*\)\Z"),  # Dropbox, Nextcloud
@@ -23,7 +23,7 @@ _NUMBERED = (
 
 
 def original(path: str, known: Collection[str] = ()) -> str:
-    """Return the path of the note that a file is a copy of; empty where it is none.
+    """Return the path of the note of a conflict copy; empty for other files.
 
     Names that any note may have count only where the other note is `known`.
     """
@@ -47,7 +47,7 @@ def copies(known: Collection[str], read: Callable[[str], str]) -> dict[str, str]
 
 
 def _alike(copy: str, note: str, read: Callable[[str], str]) -> bool:
-    """Whether two notes have half of the lines of the shorter one in common, struck or not."""
+    """Tell whether two notes share half of the lines of the shorter one, struck or not."""
     try:
         lines = [_said(read(path)) for path in (copy, note)]
     except OSError:

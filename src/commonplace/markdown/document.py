@@ -4,7 +4,7 @@ A document holds the bytes of a file: its byte order mark, its line ends, and by
 as they were. Lines are counted from 1, as readers and citations count them. An edit returns the new document
 together with a map of the lines, so that references can follow.
 
-Read what stands in a file:
+Read a file:
 
     document = Document.read(data, "MEMORY.md")
     document.note.headings                      # as it may be shown: private parts blank, secrets redacted
@@ -69,7 +69,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _HOUR = re.compile(r"[ \t]*\d\d:\d\d[ \t]+(?=\S)")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
-# What must not lose one of its ends: what is behind it would be shown, or swallowed.
+# Spans that must keep both ends: without one the text behind would be shown, or hidden.
 _CLOSED = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
 
 
@@ -102,7 +102,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     """Parse decoded text of the note at `path` (posix, relative to its collection); never an error.
 
     Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
-    of the file. Code has lines and a name, and nothing of Markdown: a comment is no heading.
+    of the file. A program has lines and a name alone: its comments are not read as headings.
     """
     return (_recent if len(text) <= _REMEMBERED else _parse)(text, path, redacted)
 
@@ -128,13 +128,13 @@ def _parse(text: str, path: str, redacted: bool) -> Note:
     )  # fmt: skip
 
 
-_recent = recent(4, _parse)  # what was just written is indexed, and then looked at beside other notes
+_recent = recent(4, _parse)  # a new entry is indexed, and then compared with other notes
 
 
 def _days(note: Note) -> dict[int, str]:
-    """Return the days that headings of a note without one are, by line: of it is all that stands below.
+    """Return the days in the headings of a note without a day, by line.
 
-    What lacks a year is of the one that the path or a heading above names.
+    A day without a year is of the year in the path or in a heading above.
     """
     days: dict[int, str] = {}
     if not _DIGIT.search("".join([heading.text for heading in note.headings])):  # as in nearly all notes
@@ -155,9 +155,9 @@ _OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*")
 
 
 def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mapping[str, str]]) -> str:
-    """What the front matter calls a note, else a heading of level 1 that opens it, else the file's name.
+    """Return the title in the front matter, else an opening heading of level 1, else the file's name.
 
-    Headings of which a day is `said`, in the note of a month, are none.
+    Headings with a day in `said`, in the note of a month, do not count.
     """
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
@@ -177,7 +177,7 @@ def _says_something(line: str) -> bool:
 def public(text: str, path: str, *, redacted: bool = True) -> str:
     """Return decoded text of the note at `path` without its private parts and its secrets, line for line.
 
-    What its comments say of it stays. With `redacted` false secrets stay as well.
+    Its comments stay. With `redacted` false secrets stay as well.
     """
     is_code = filetypes.of(path) is not None
     stripped = strip_private(text, any_case=not is_code)
@@ -210,7 +210,7 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
 
 
 def _without_bare_items(lines: list[str], before: Sequence[str]) -> str:
-    """Blank the marks of items that said nothing but what is private, if nothing is nested in them."""
+    """Blank the marks of items with private text alone, if no item is nested in them."""
     for number, line in enumerate(lines):
         if line != before[number] and (mark := structure.ITEM.match(line)) and mark.end() == len(line):
             below = next(filter(str.strip, lines[number + 1 :]), "")
@@ -223,7 +223,7 @@ def _without_bare_items(lines: list[str], before: Sequence[str]) -> str:
 
 
 class Edit(NamedTuple):
-    """A document after an edit, where each line of before stands in it, and the lines that were put in.
+    """A document after an edit, the new place of each old line, and the inserted lines.
 
     `places` has one line number for each line of before, None where the line is gone; `lines` are the first
     and last line of an inserted entry, (0, 0) for any other edit.
@@ -262,7 +262,7 @@ class Strike(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What is shown of a line: its characters, their places in the line, and whether its end is hidden."""
+    """The shown part of a line: its characters, their places in the line, and whether the end is hidden."""
 
     text: str
     places: tuple[int, ...]
@@ -331,10 +331,10 @@ class Document:
         return [line.rstrip("\r\n") for line in self.lines]
 
     def end(self, line: int) -> str:
-        """Return the end of a line, empty for a last one that has none."""
+        """Return the newline of a line, empty for a last line without one."""
         return self.lines[line - 1][len(self.bare[line - 1]) :]
 
-    # --- what stands in it --------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------
 
     @cached_property
     def note(self) -> Note:
@@ -343,17 +343,17 @@ class Document:
 
     @cached_property
     def statements(self) -> list[Statement]:
-        """What the note states, as it may be shown."""
+        """The statements of the note, as they may be shown."""
         return statements.read(self.note)
 
     @cached_property
     def stated(self) -> list[Statement]:
-        """What the note states, secrets in place: nothing to show to anybody."""
+        """The statements of the note with secrets in place: never shown."""
         return statements.read(self.blocks)
 
     @cached_property
     def blocks(self) -> Note:
-        """The lines and blocks alone, private parts blank, secrets in place: nothing to show to anybody."""
+        """The lines and blocks alone, private parts blank, secrets in place: never shown."""
         return _blocks(decode(self.data), self.path, redacted=False)
 
     @property
@@ -515,8 +515,8 @@ class Document:
         """Put an entry at the end of a section, before its first sub-heading.
 
         A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of
-        what stands under the title alone. Blank lines keep it apart from what is no list. What was there
-        stays byte for byte; the entry takes on the newlines of the document.
+        the lines under the title. Blank lines keep it apart from other text than lists. The old lines
+        stay byte for byte; the entry takes on the newlines of the document.
         """
         lines = self.bare
         at, made_heading = self._content_end(heading)
@@ -560,7 +560,7 @@ class Document:
         return Edit(Document(self.path, lines, self._codec), places, entry)
 
     def delete(self, lines: Collection[int]) -> Edit:
-        """Take lines out; a lone `\\r` that then meets a `\\n` is one end with it, and two lines are one."""
+        """Take lines out; a lone `\\r` that then meets a `\\n` is one newline with it."""
         kept: list[str] = []
         places: list[int | None] = []
         for number, line in enumerate(self.lines, 1):
@@ -584,7 +584,7 @@ class Document:
     def unmark(self, statement: Statement) -> Edit:
         """Take what marks a statement as a guess off it: comments of its own, and a prefix.
 
-        Comments count on its lines and on those directly below that hold nothing else; private parts stay.
+        Comments count on its lines and on comment lines directly below; private parts stay.
         """
         bare, shown, marks = self.bare, self.shown_line, comments.tentative()
         below = statement.end
@@ -667,7 +667,7 @@ class Document:
 
 
 def _in_list(line: str) -> bool:
-    """Whether a line is an item that says something, or indented below one."""
+    """Tell whether a line is an item with words, or indented below an item."""
     item = structure.ITEM.match(line)
     return item[0][-1].isspace() if item else line.startswith(("  ", "\t")) and line.strip() != ""
 

@@ -1,9 +1,9 @@
 """Code fences: where they stand, in items and quotations too, and what closes one.
 
 The blocks are those of CommonMark 0.31: a fence closes with at least as many of the same character, or ends
-with the item or the quotation that it stands in; within `<!-- … -->` and `<pre>` there is none. Two things
-are read as their writers mean them: behind the box or the hour of an item a fence opens too
-(`- 14:05 ~~~sh`), and a bare mark to the left of the item closes it, unless a further one follows.
+with the item or the quotation around it; `<!-- … -->` and `<pre>` hold no fences. Two extensions follow the
+intent of writers: a fence may open behind the box or the hour of an item (`- 14:05 ~~~sh`), and a bare mark
+to the left of the item closes it, unless a further mark follows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def may_fence(text: str) -> bool:
 
 
 def mark_of(line: str) -> str:
-    """Return the mark of the fence that a line opens, empty for a line that opens none."""
+    """Return the mark of the fence that a line opens, empty for other lines."""
     match = _FENCE.match(line) if may_fence(line) else None
     return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
 
@@ -62,7 +62,7 @@ def closes(line: str, mark: str) -> bool:
 
 
 def around(lines: Iterable[str]) -> str:
-    """Return the mark of a fence that none of these lines can close."""
+    """Return a mark of a fence that is longer than any in these lines."""
     return "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall(_TICKS, line)), 0)
 
 
@@ -71,7 +71,7 @@ def find(
 ) -> tuple[list[Fence], list[tuple[int, int]]]:
     """Find the fences below line `skip`, and the first and last lines of comments and of `<pre>`.
 
-    What is only a part of a note may begin at any depth.
+    A part of a note (`is_part`) may begin at any depth.
     """
     text = "\n".join(lines)
     if not may_fence(text) and ("<" not in text or not any(map(text.__contains__, _HTML_OPENINGS))):
@@ -96,7 +96,7 @@ def closed(text: str) -> str:
 def marks(lines: Sequence[str]) -> dict[int, str]:
     """Return the lines (from 0) that open a fence or close one, of a part of a text, however deep it begins.
 
-    With each comes the line that would close what is open below it, empty for none.
+    Each has the line that would close the fence open below it, empty outside of fences.
     """
     found: dict[int, str] = {}
     for fence in find(lines, is_part=True)[0]:
@@ -109,8 +109,8 @@ def marks(lines: Sequence[str]) -> dict[int, str]:
 class _Reader:
     """The blocks of lines, as far as fences need them; linear in the text.
 
-    `_around` are the items and quotations that a line stands in, by the width of what is before their text.
-    Reading begins where none goes on: at a line at the margin below a blank one.
+    `_around` are the items and quotations around a line, by the width of their marks and indentation.
+    Reading begins outside of them: at a line at the margin below a blank one.
     """
 
     def __init__(self, lines: Sequence[str], skip: int, *, is_part: bool = False) -> None:
@@ -120,9 +120,9 @@ class _Reader:
         self._silent: list[tuple[int, int]] = []
         self._around: list[int] = []
         self._is_paragraph = False
-        self._begun = 0  # the line of an item that nothing stands in yet
+        self._begun = 0  # the line of an item that is empty so far
         self._fence: Fence | None = None
-        self._is_sure = True  # whether the fence is one though nothing closes it
+        self._is_sure = True  # whether the fence counts without a closing mark
         self._html, self._html_from = "", 0  # what ends the HTML that is read, and its first line
 
     @cached_property
@@ -161,7 +161,7 @@ class _Reader:
         return self._marks[place] if place < len(self._marks) else len(self._lines) + 1
 
     def _line(self, number: int, line: str) -> None:
-        """Read a line in what it stands in."""
+        """Read a line inside of the items and quotations around it."""
         if "\t" in line:
             line = line.expandtabs(_CODE_INDENT)
         goes_on, at = self._goes_on(line)
@@ -207,7 +207,7 @@ class _Reader:
             self._html = ""
 
     def _is_end(self, number: int, text: str) -> bool:
-        """Whether a line to the left of what a fence stands in closes it rather than open the next one."""
+        """Tell whether a line to the left of a fence's item closes the fence rather than open one."""
         if not self._fence or not closes(text, self._fence.mark):
             return False
         place = bisect_right(self._marks, number)
@@ -219,7 +219,7 @@ class _Reader:
         self._fence, self._is_paragraph = None, False
 
     def _end(self, number: int, *, is_last: bool = False) -> None:
-        """End what is open with what it stands in; HTML without an end is text."""
+        """End the open fence with its item or quotation; HTML without an end is text."""
         if self._fence and self._is_sure:
             self._found.append(self._fence._replace(last=number, is_closed=False, is_open=is_last))
         self._fence, self._html = None, ""
@@ -249,7 +249,7 @@ class _Reader:
         self._leaf(number, line, at, is_item=bool(opened) and opened[-1] != _QUOTE)
 
     def _width(self, line: str, at: int, depth: int, *, is_paragraph: bool) -> int:
-        """The width of the mark of an item and the blanks around it, _QUOTE for a quotation, 0 for none."""
+        """Return the width of an item's mark with its blanks, _QUOTE for a quotation, 0 for other text."""
         bare = line[at + depth :]
         if bare[:1] == ">":
             return _QUOTE
@@ -263,7 +263,7 @@ class _Reader:
         return depth + len(match["mark"]) + (1 if is_empty or blanks > _CODE_INDENT else blanks)
 
     def _goes_with(self, text: str) -> bool:
-        """Whether a line goes on with a paragraph, also without the marks of what that stands in."""
+        """Tell whether a line continues a paragraph, also without the marks of the items around it."""
         bare = text.lstrip()
         return len(text) - len(bare) >= self._deepest or not (mark_of(bare) or _is_block(bare))
 
@@ -296,7 +296,7 @@ class _Reader:
 
 
 def _is_block(bare: str) -> bool:
-    """Whether a line without its indent is a heading, a rule or the beginning of HTML."""
+    """Tell whether a line without its indent is a heading, a rule or the beginning of HTML."""
     return any(kind.match(bare) for kind in (_HEADING, _RULE, _HTML))
 
 

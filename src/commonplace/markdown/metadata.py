@@ -1,7 +1,6 @@
-"""What the path of a note says (its kind, its day), and its front matter, read within bounds; never an error.
+"""Kind and day of a note from its path, and its front matter, read within bounds; never an error.
 
-Front matter that is larger, deeper or refers to itself more often than any settings do is text, and nothing
-more.
+Front matter that is too large, too deep or has too many aliases is ordinary text.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
 DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
-MOST_ALIASES = 50  # each may stand for all that was said before
+MOST_ALIASES = 50  # each may repeat all the text before
 _LONGEST_NUMBER = 100  # characters
 _LONGEST_PROPERTY = 5_000  # characters
 _DAMAGED = object()
@@ -64,7 +63,7 @@ def kind_of(path: str) -> NoteKind:
 
 
 def is_curated(path: str) -> bool:
-    """Whether a note is MEMORY.md, which says what holds for long."""
+    """Tell whether a note is MEMORY.md, the long-term memory."""
     return kind_of(path) == "long-term"
 
 
@@ -108,7 +107,7 @@ def year_of(text: str) -> int | None:
 def day_said(text: str, year: int | None = None) -> str | None:
     """Return the day that a text is, as YYYY-MM-DD: it begins with an ISO day, or says a day and no more.
 
-    A weekday may stand beside it. Without a year it is of `year`, if that is known.
+    It may have a weekday. Without a year it is of `year`, if that is given.
     """
     text = fold(text.strip())
     if len(text) > _LONGEST_DAY or not any(map(str.isdecimal, text)):
@@ -129,7 +128,7 @@ def day_said(text: str, year: int | None = None) -> str | None:
 
 @cache
 def _months() -> frozenset[str]:
-    """What a day in words must hold one of."""
+    """Return the words of which a day in words holds at least one."""
     return frozenset(rules.short_numbers("months")) | rules.words("month_marks")
 
 
@@ -155,7 +154,7 @@ def without_blanks(line: str) -> str:
 
 
 def excess(lines: Sequence[str]) -> str:
-    """Say why the lines between the marks are no settings, empty where they may be.
+    """Return the reason why front matter is too large to be read, empty if it is not.
 
     Bounds are looked at before anything is built; a few counts tell that nearly all are within them.
     """
@@ -187,7 +186,7 @@ def excess(lines: Sequence[str]) -> str:
 
 
 class Settings(dict[str, object]):
-    """What front matter says, by key; `faulty` are the lines (from 0) that are no YAML."""
+    """Front matter by key; `faulty` are the lines (from 0) that are invalid YAML."""
 
     faulty: tuple[int, ...] = ()
 
@@ -195,7 +194,7 @@ class Settings(dict[str, object]):
 def properties(lines: Sequence[str]) -> Settings:
     """Read the names and tags that open a page of Logseq, a line each: `tags:: boats, [[Osprey]]`.
 
-    Its other properties are text: what says who wrote a note stands in front matter.
+    Its other properties are text: only front matter can name the writer of a note.
     """
     found = Settings()
     for line in lines[:MOST_LINES]:
@@ -209,7 +208,7 @@ def properties(lines: Sequence[str]) -> Settings:
 
 
 def read(lines: Sequence[str]) -> Settings:
-    """Read the lines between the marks; what is beyond the bounds is no settings.
+    """Read the lines between the marks; return no settings for front matter beyond the bounds.
 
     Of damaged YAML each key is read by itself, and what it says as it is written where it is the damage.
     """
@@ -251,9 +250,9 @@ def _settings(loaded: object) -> Settings:
 
 
 def _load(text: str) -> object:
-    """Read YAML; _DAMAGED for what is none.
+    """Read YAML; return _DAMAGED for invalid text.
 
-    What does not fit the tag before it (`!!bool perhaps`) ends PyYAML's own code in all sorts of errors.
+    A value that does not fit its tag (`!!bool perhaps`) makes PyYAML raise many kinds of errors.
     """
     import yaml  # 25 ms, and most notes have no front matter
 

@@ -63,7 +63,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def reads_as_words(text: str) -> bool:
-    """Whether a text that names no note reads as words to look for rather than as a path or a number."""
+    """Tell whether a text that names no note is a query rather than a path or a number."""
     return not (text.isdecimal() or set(text) & set("/#*?[") or REFERENCE.fullmatch(text) or ".md" in text)
 
 
@@ -116,12 +116,12 @@ def shifted(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | Non
     """Return a note's text with its references into moved notes led to where the lines are now.
 
     `maps` tells for each note, by its path, where its lines are. A reference to a line that is gone is left
-    out, and a comment that says nothing more with it. References to whole notes become what `whole` has for
-    them. Content hashes and private parts are not touched.
+    out, and so is a comment that is then empty. References to whole notes become their values in `whole`
+    Content hashes and private parts are not touched.
     """
     if "<!--" not in text or not maps:
         return text
-    from commonplace.redaction.redact import private_parts  # a search reads references, and redacts nothing
+    from commonplace.redaction.redact import private_parts  # a search needs no redaction
 
     def mark(match: re.Match[str]) -> str:
         values = comments.take([match[0]]).get(1, {})
@@ -155,7 +155,7 @@ def without(line: str) -> str:
 
 
 def reference(text: str, maps: Mapping[str, Moved], whole: Mapping[str, str] | None = None) -> str:
-    """Return a reference as it is to be written now; empty where nothing of it is left."""
+    """Return a reference with its new lines; empty if they are all gone."""
     try:
         meant = parse_reference(text)
     except NoteNotFound:

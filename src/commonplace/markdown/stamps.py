@@ -2,8 +2,8 @@
 
 The formats are those of `turns`. A stamp with a day gives it to all lines up to the next turn, and to turns
 below that have only a time. A heading ends it, and behind the last turn of a section so does the end of its
-paragraph: what follows may be no part of the chat. A stamp whose day nobody knows (`Today at 10:32`, an
-impossible one) gives none.
+paragraph: the text below may be outside of the chat. A stamp with an unknown day (`Today at 10:32`, the
+31st of June) gives no day.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Turn(NamedTuple):
 def days(note: Note) -> tuple[tuple[int, int, str], ...]:
     """Return first line, last line and day (ISO) of stretches of chats in a note, in order; 1-based.
 
-    In fences and front matter nothing is a stamp. Stamps without brackets count where one of the names comes
+    Stamps in fences and front matter do not count. Stamps without brackets count where one of the names comes
     twice.
     """
     lines, text = note.lines, "\n".join(note.lines)
@@ -95,9 +95,9 @@ def _timed(note: Note) -> Iterator[_Turn]:
 
 
 def _paragraph_end(lines: Sequence[str], first: int, last: int) -> int:
-    """The last line of what is said in the last turn of a section, which begins in line `first`."""
+    """Return the last line of the last turn of a section, which begins in line `first`."""
     end = first
-    if turns.opening(lines[first - 1], chat=True):  # what is said stands below, perhaps behind a blank line
+    if turns.opening(lines[first - 1], chat=True):  # the words follow below, perhaps behind a blank line
         while end < last and not lines[end].strip():
             end += 1
         end += end < last
@@ -122,7 +122,7 @@ def _item_end(lines: Sequence[str], first: int, last: int) -> int:
 def _read(stamps: Sequence[str]) -> list[str]:
     """Return the day (ISO) of each stamp that holds one, empty for one that is impossible.
 
-    Whether the day or the month comes first is one question for all: a stamp that can be only one way
+    The order of day and month is decided once for all: a stamp that can be only one way
     decides, else the order in which fewer of them go back, else the day comes first.
     """
     ways = [_ways(*match.groups()) for match in map(_DAY.search, stamps) if match]
@@ -142,7 +142,7 @@ def _steps_back(days: Iterable[date | None]) -> int:
 
 
 def _ways(first: str, second: str, third: str) -> tuple[date | None, date | None]:
-    """The day that three numbers are with the day first, and with the month first; None if there is none."""
+    """Return the day of three numbers with the day first, and with the month first; None if impossible."""
     if len(first) == 4:
         day = _date(first, second, third)
         return day, day

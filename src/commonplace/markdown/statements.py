@@ -1,6 +1,6 @@
 """A note taken apart into what it states (list items one by one, turns, paragraphs), and new entries written.
 
-Fences, tables, headings, rules and front matter state nothing that could be struck or refined by itself.
+Fences, tables, headings, rules and front matter hold no statements.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from commonplace.types.notes import Statement
 _HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 # The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
 _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
-# A row of a table, a rule, a property of an outline's block, the name of a block alone: they state nothing.
+# A row of a table, a rule, a property of an outline's block, the name of a block alone.
 _SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$|[ \t]+[\w./-]+::(?:\s|$)|\s*\^[A-Za-z0-9-]+\s*$")
 _BOX = lazy(r"\[[ xX]\][ \t]+")
 _TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
 _OURS = lazy(r"<!--\s*cp\s*:")
-# What would be more than words at the start of a paragraph.
+# Marks that would make another block of a paragraph.
 _BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
 class Place:
     """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
 
-    What is silent states nothing: a fence, a row of a table, a rule. `outer` is the item that it stands in.
+    A silent place is a fence, a row of a table or a rule. `outer` is the item around it.
     """
 
     __slots__ = ("_indent", "depth", "end", "first", "is_item", "is_silent", "last", "marks", "outer")
@@ -43,7 +43,7 @@ class Place:
         self.outer: Place | None = None
 
     def holds(self, other: Place) -> bool:
-        """Whether it is an item, and another place is indented more."""
+        """Tell whether this is an item, and another place is indented more."""
         less = self._indent < other._indent if self.marks == other.marks else self.depth < other.depth
         return self.is_item and self.marks <= other.marks and less
 
@@ -83,7 +83,7 @@ def fence_lines(found: Iterable[tuple[int, int]]) -> set[int]:
 
 
 def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
-    """Return where something stands in some lines of a section, in order, with what is silent.
+    """Return the places in some lines of a section, in order, silent ones included.
 
     `fenced` are the lines that are in fences.
     """
@@ -125,7 +125,7 @@ def _nest(places: Sequence[Place]) -> None:
 
 
 def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
-    """What stands at a place; None where no words do."""
+    """Return the statement at a place; None for a place without words."""
     lines = list(note.lines[place.first - 1 : place.last])
     item = lines[0][: structure.opening(lines[0])]
     lines = [line[structure.quoted(line) :] for line in lines] if place.marks else lines
@@ -154,13 +154,13 @@ def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
 
 
 def clock(line: str) -> tuple[str, str]:
-    """Return the hour that a line begins with, as HH:MM, and what stands behind it; empty for none."""
+    """Return the hour that begins a line, as HH:MM, and the text behind it; empty for a line without."""
     match = re.match(_CLOCK, line)
     return (match[1].rjust(5, "0"), line[match.end() :]) if match else ("", line)
 
 
 def is_pinned(said: Mapping[str, str]) -> bool:
-    """Tell whether nothing generated may touch what is said so of."""
+    """Tell whether annotations forbid generated changes."""
     return "pinned" in said
 
 
@@ -170,7 +170,7 @@ def is_pinned(said: Mapping[str, str]) -> bool:
 def bullet(text: str, time: str | None = None) -> str:
     """Format text as one list item: further lines are indented so that they stay inside it.
 
-    A task gets no time: `- 14:05 [ ] x` is none in Obsidian and on GitHub.
+    A task gets no time: Obsidian and GitHub do not read `- 14:05 [ ] x` as a task.
     """
     lines = text.strip("\n").rstrip().split("\n")
     if fence := fences.left_open(lines):  # it would swallow the entries after it

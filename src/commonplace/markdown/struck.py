@@ -61,7 +61,7 @@ def escaped(words: str) -> list[str]:
 
 
 def says_something(line: str) -> bool:
-    """Tell whether a line has words beside the mark of a list, a box, the hour and the speaker's name."""
+    """Tell whether a line has words besides the mark of a list, a box, the hour and the speaker's name."""
     line, _ = structure.unnamed(line)
     words = line[_lead(line) :].strip()
     is_label = turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
@@ -89,7 +89,7 @@ def hour() -> re.Pattern[str]:
 
 
 def of_note(note: Note) -> frozenset[int]:
-    """Return the struck lines of a note; none in programs, transcripts, fences, headings, front matter."""
+    """Return the struck lines of a note, outside of programs, transcripts, fences, headings, front matter."""
     if note.kind == "session" or MARK not in "\n".join(note.lines) or filetypes.of(note.path):
         return frozenset()
     passed = {number for first, last in note.fences for number in range(first, last + 1)}

@@ -27,7 +27,7 @@ _OPENERS = frozenset("#=- ")
 _MARGIN_ITEM = lazy(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
-# HTML that stands in headings; `List<String>` is none.
+# HTML in headings, unlike `List<String>`.
 _TAG = lazy(
     r"</?(?:a|img|b|i|em|strong|code|kbd|br|sub|sup|span|small|u|p|div|center|picture|source)(?:[\s/][^<>]*)?>",
     re.IGNORECASE,
@@ -38,7 +38,7 @@ _SETEXT = lazy(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = lazy(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _ANCHOR = lazy(r"[ \t]+\{#[\w:.-]+\}$")  # {#name} behind a heading, by which links name it
 _OPENS_ATX = lazy(r" {0,3}#{1,6}(?:[ \t]|\Z)")
-# A rule, and a line of images alone, as Markdown or HTML, whatever they link to: they say nothing themselves.
+# A rule, and a line of images alone, as Markdown or HTML, whatever they link to.
 RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
 _IMAGES = lazy(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)"
@@ -67,7 +67,7 @@ def indent(line: str) -> int:
 
 
 def atx(line: str) -> tuple[int, str] | None:
-    """Return level (1 to 6) and text of a heading; None for a line that is none."""
+    """Return level (1 to 6) and text of a heading; None for other lines."""
     match = _ATX.fullmatch(line)
     return (len(match[1]), unclosed(match[2] or "")) if match else None
 
@@ -86,7 +86,7 @@ def unmarked(line: str) -> str:
 
 
 def quoted(line: str) -> int:
-    """Return where the text of a line begins behind the marks of a quotation; 0 where it is none."""
+    """Return the place behind the quotation marks of a line; 0 outside of quotations."""
     quotation = _QUOTATION.match(line) if line.lstrip()[:1] == ">" else None
     return quotation.end() if quotation else 0
 
@@ -125,9 +125,9 @@ def plain(text: str) -> str:
 
 
 def is_silent(line: str) -> bool:
-    """Tell whether a line says nothing: a rule, images alone, or what a chat has in the place of a picture.
+    """Tell whether a line is a rule, images alone, or an export's placeholder for a picture.
 
-    Every line is asked, so its ends are compared first.
+    Called for every line, so its ends are compared first.
     """
     bare = line.strip()
     end = bare[-1:]

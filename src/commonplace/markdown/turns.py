@@ -1,4 +1,4 @@
-"""Who says a line, in whichever way a chat is written down.
+"""Speakers of the lines of chats, in many notations.
 
 In a conversation a line leans on the one before it ("Yes, last May"); in a list of facts it does not. Ranking
 uses this to let neighbours speak for each other in the one and not in the other.
@@ -32,16 +32,16 @@ _STAMP = rf"(?:{DATE},?\s{{0,2}})?{CLOCK}"
 _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
-# Every time of day holds one: most texts have none, and the long expressions below take 2 to 6 ms to compile.
-# What is looked for comes first, which `re` finds fast.
+# Parts of every time of day: most texts lack them, and the expressions below take 2 to 6 ms to compile. The
+# literal comes first, which `re` finds fast.
 _TIMED, _WIDE_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"：(?<=\d：)\d")
-# What is said stands in the same line.
+# The words follow in the same line.
 _SAYS = rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 _LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
 _STAMPED_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
-# What is said stands in the lines below.
+# The words follow in the lines below.
 _BOLD_OPENING = lazy(rf"(?:[-*+]\s+)?(?:\*\*|__)({_NAME}):?(?:\*\*|__),?\s*[(\[—–·|]?\s*{_STAMP}\s?[)\]]?")
 _OPENING = lazy(
     rf"({_NAME}),?\s+(?:[(\[]{_STAMP}[)\]]|[—–]\s?{_STAMP})"
@@ -56,7 +56,7 @@ _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
 _NO_NAME = frozenset("#-*>|([`")  # what begins lines in notes, and neither a name nor a date
 _LONGEST_OPENING = 80  # characters
 _LABEL_WITHIN = 64  # characters in which the colon of a label must stand
-# What opens a guess is no name, nor is the level of a log.
+# Prefixes of guesses and levels of logs, not names.
 _NOBODY = frozenset(
     {"tentative", "暂定", "待证", "trace", "debug", "info", "warn", "warning", "error", "fatal"}
 )
@@ -87,7 +87,7 @@ def speakers(text: str, *, chat: bool = False) -> list[str]:
 
 
 def behind(line: str, start: int = 0) -> int:
-    """Return where what is said begins in a line, behind the label; `start` for one without a label."""
+    """Return the place behind the label of a line; `start` for a line without a label."""
     match = _label(line, start)
     return match.end() if match else start
 
@@ -166,7 +166,7 @@ def openings(text: str) -> frozenset[int]:
 
 
 def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
-    """What matches a stripped line that only says who speaks and when; its one group that counts is who."""
+    """Match a stripped line that is only a name and a time; the last group is the name."""
     if not 6 <= len(bare) <= _LONGEST_OPENING or bare[-1] not in _LAST_OF_OPENING or not _is_timed(bare):
         return None
     match = _BOLD_OPENING.fullmatch(bare) if "**" in bare or "__" in bare else None
@@ -185,7 +185,7 @@ def _label(line: str, start: int = 0) -> re.Match[str] | None:
 
 
 def _labels(lines: Iterable[str]) -> list[str]:
-    """Who says lines of a text without times, in lower case."""
+    """Return the speakers of the lines of a text without times, in lower case."""
     match = _LABEL.match
     return [
         label[1].lower()

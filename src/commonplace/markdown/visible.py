@@ -1,4 +1,4 @@
-"""What a reader sees of Markdown: the full text is made of it.
+"""The visible text of Markdown, from which the full-text index is made.
 
 Marks of emphasis within a word, tags, entities and line ends inside Chinese part what is read as one word. A
 link is read as its text; where it leads stands at the end. Text without any of this comes back as it is.
@@ -17,10 +17,10 @@ from commonplace.language.lexicon import CJK
 
 _WIDE = lazy(f"[{CJK}]")
 _BREAK = lazy(rf"\n[ \t>]*(?=[{CJK}])")
-# What is looked for comes first, which `re` finds fast.
+# The literal comes first, which `re` finds fast.
 _STARRED, _MARKED = lazy(r"\*(?<=[^\W_]\*)\*{0,2}[^\W_]"), lazy(r"==(?<=[^\W_]==)[^\W_]")
 _EMPHASIS = lazy(r"(\*{1,3}|==)(?=[^\s*=])((?:(?!\1)[^\n])*?[^\s\\])\1")
-# Tags within a word and others: `List<String>` is none.
+# Tags within a word and others, unlike `List<String>`.
 _TAGS = (
     r"</?(?:(?P<inline>a|abbr|b|bdi|cite|code|del|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span|strong|sub|sup"
     r"|tt|u|var|wbr)|br|center|dd|details|div|dl|dt|h[1-6]|hr|img|li|ol|p|picture|pre|source|summary|table|tbody|td"
@@ -34,7 +34,7 @@ _AIM = r"\]\(<?([^()\s<>]*(?:\([^()\s]*\)[^()\s]*)?)>?(?:[ \t]+[\"'][^\n\"']*[\"
 _LINK = lazy(rf"!?\[([^\[\]\n]*){_AIM}")
 _WIKI = lazy(r"!?\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
 
-# What is not read within and between words; of tags and links each half by itself.
+# Invisible marks within and between words; tags and links by halves.
 _CLOSING = rf"{_AIM}|\]\[[^\[\]\n]{{0,200}}\]|\]\]"
 HIDDEN = lazy(
     rf"{_TAGS}|{_ENTITIES}|{_CLOSING}|\[\[(?:[^\[\]|\n]{{1,200}}\|)?(?=[^\[\]|\n]{{1,400}}\]\])|<!--[^<]*?-->"
@@ -44,7 +44,7 @@ HIDDEN = lazy(
 )
 # And emphasis within a word; between two digits it is a sign of a formula.
 WITHIN = lazy(r"[*~`=](?<=[^\W_][*~`=])(?:(?<!=)|=)(?!(?<=\d.)[*~`=]{0,8}\d)[*~`=]{0,7}(?=[^\W_])")
-# Halves of links and tags with nothing (a NUL) between them.
+# Halves of links and tags with only a NUL between them.
 AROUND_NUL = rf"|!?\[(?:\[[^\[\]|\n]*\|)?\0(?:{_CLOSING})|<([A-Za-z]+)(?:\s[^<>\n]*)?>\0</\2>"
 
 
@@ -76,7 +76,7 @@ def text(source: str) -> str:
     if "&" in source and _ENTITY.search(source):
         source = _ENTITY.sub(instead, source)
     if _is_glued(source):
-        # In a formula the marks are none.
+        # In a formula they are no marks of emphasis.
         further += [word for word in source.split() if word.isascii() and _is_glued(word)]
         for _ in range(2):  # within each other
             source = _EMPHASIS.sub(r"\2", source)
@@ -84,7 +84,7 @@ def text(source: str) -> str:
 
 
 def _is_glued(source: str) -> bool:
-    """Whether marks of emphasis stand within a word."""
+    """Tell whether a word has marks of emphasis inside."""
     return bool(("*" in source and _STARRED.search(source)) or ("==" in source and _MARKED.search(source)))
 
 

@@ -1,4 +1,4 @@
-"""What a note says in the manner of Obsidian: tags in its text, tasks, names of places, links to them.
+"""Obsidian's syntax in notes: tags in the text, tasks, names of places, links to them.
 
 https://help.obsidian.md/tags and https://help.obsidian.md/links say what these are: `#project/kestrel` behind
 a blank; `[[Note]]`, `[[Note#Heading]]`, `[[Note#^block]]`, each with `|what is shown`; `^block` at the end of
@@ -37,7 +37,7 @@ class Link(NamedTuple):
 
 
 def link(text: str) -> Link | None:
-    """Read `[[Note#Heading|shown]]`; None for what is no link."""
+    """Read `[[Note#Heading|shown]]`; None for other text."""
     match = _LINK.fullmatch(text.strip())
     if match is None:
         return None
@@ -46,7 +46,7 @@ def link(text: str) -> Link | None:
 
 
 def said(note: Note) -> dict[str, object]:
-    """Return the tags in the text of a note, and whether it has open and done tasks; nothing for neither."""
+    """Return the tags in the text of a note, and whether it has open and done tasks; empty without both."""
     found: dict[str, object] = {}
     tags, tasks = dict[str, None](), set[str]()
     text = "\n".join(note.lines)
@@ -98,7 +98,7 @@ def lines(note: Note, place: str) -> tuple[int, int] | None:
 
 
 def _section(note: Note, place: str) -> tuple[int, int] | None:
-    """The lines of the section below a heading; of `A#B` the first B that stands below A."""
+    """Return the lines of the section below a heading; of `A#B` those of the first B below A."""
     wanted = [name for part in place.split("#") if (name := _plain(part))]
     headings = list(note.headings)
     start, level = 0, 0

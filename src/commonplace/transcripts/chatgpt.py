@@ -16,7 +16,7 @@ _HIDDEN = "is_visually_hidden_from_conversation"
 
 
 def knows(value: Value) -> bool:
-    """Whether an element of the list is of this format."""
+    """Tell whether an element of the list is of this format."""
     return isinstance(value.get("mapping"), Mapping)
 
 

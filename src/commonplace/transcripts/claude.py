@@ -13,7 +13,7 @@ _ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def knows(value: Value) -> bool:
-    """Whether an element of the list is of this format."""
+    """Tell whether an element of the list is of this format."""
     return isinstance(value.get("chat_messages"), list)
 
 

@@ -16,7 +16,7 @@ _NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format."""
+    """Tell whether a line is of this format."""
     return content.text(value, "type") in _EVENTS and not _MARKS.isdisjoint(value)
 
 

@@ -1,6 +1,6 @@
 """Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`, an event a line with a payload.
 
-Messages stand there twice, as items of the model's conversation and as events for the screen; the items are
+Messages are recorded twice, as items of the model's conversation and as events for the screen; the items are
 read. Files of the first versions hold the items themselves.
 """
 
@@ -17,7 +17,7 @@ _ITEMS = frozenset({"message", "reasoning", *_CALLS}) | _RESULTS
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format."""
+    """Tell whether a line is of this format."""
     if content.text(value, "type") in _EVENTS:
         return isinstance(value.get("payload"), dict)
     bare = content.text(value, "type") in _ITEMS and "message" not in value and "sessionId" not in value

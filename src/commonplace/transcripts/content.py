@@ -1,4 +1,4 @@
-"""What the formats share: files taken apart into values, and values into messages, calls and times."""
+"""Shared code of the formats: files to values, and values to messages, calls and times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = Mapping[str, object]
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _MILLISECONDS_FROM = 1e11  # a time larger than this is not in seconds
 _BLOCK = 1 << 16
-LONGEST = 32 << 20  # bytes; a longer line is no message, and `UNREAD` stands for it
+LONGEST = 32 << 20  # bytes; a longer line becomes `UNREAD`
 UNREAD = b"?"
 LARGEST = 32 << 20  # characters of one element of a list, or of an object that is the whole file
 MOST_VALUES = 1_000_000  # in one of them: `[],` are three characters, and a hundred bytes once they are read
@@ -40,7 +40,7 @@ class Unreadable(ValueError):
 
 
 class Damaged(NamedTuple):
-    """An element of a list that cannot be read: its number from 1, 0 where there is no list; and why."""
+    """An unreadable element of a list: its number from 1 (0: there is no list), and the reason."""
 
     number: int
     reason: str
@@ -72,7 +72,7 @@ def mapping(value: Value, key: str) -> Value:
 
 
 def mappings(value: object) -> list[Value]:
-    """Return the mappings in a list; none for anything else."""
+    """Return the mappings in a list; an empty list for other values."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
@@ -228,7 +228,7 @@ def elements(file: IO[bytes], closing: str = "") -> Iterator[object]:
 
 
 def _behind(file: IO[bytes], rest: str, closing: str, count: int) -> Iterator[Damaged]:
-    """What stands behind a list, other than `closing`."""
+    """Yield `Damaged` if text other than `closing` follows a list."""
     while not (rest := rest.strip(NOTHING)) and (data := file.read(_BLOCK)):
         rest = data.decode("utf-8", "replace")
     if rest not in ("", closing):
@@ -236,7 +236,7 @@ def _behind(file: IO[bytes], rest: str, closing: str, count: int) -> Iterator[Da
 
 
 def _element(text: str, place: int, number: int, is_whole: bool) -> tuple[object, int]:
-    """An element, and where it ends: 0 where more has to be read, -1 where nobody can tell where it does."""
+    """Return an element and its end: 0 if more has to be read, -1 if the end cannot be found."""
     try:
         return _DECODER.raw_decode(text, place)
     except (ValueError, RecursionError) as error:
@@ -253,14 +253,14 @@ def _element(text: str, place: int, number: int, is_whole: bool) -> tuple[object
 
 
 def _is_begun(error: Exception, text: str) -> bool:
-    """Whether an element may be whole once more of it is read."""
+    """Tell whether an element may be complete once more is read."""
     if not isinstance(error, json.JSONDecodeError):
         return False
     return error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
 
 
 def _end(text: str, place: int) -> int:
-    """Return where a damaged element certainly ends, 0 where more has to be read, -1 where nobody can tell.
+    """Return the certain end of a damaged element; 0 if more has to be read, -1 if it cannot be found.
 
     Where a quotation mark is missing or too many, words stand between the texts: what is a text is open then.
     """

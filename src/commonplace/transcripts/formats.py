@@ -100,10 +100,10 @@ def format_of(file: IO[bytes], path: str) -> Format | None:
 
 
 class Damage:
-    """What of a transcript could not be read: lines by their numbers, conversations with the reason."""
+    """The unreadable parts of a transcript: lines by number, conversations with the reason."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Begin without damage."""
         self.lines: list[int] = []
         self.conversations: list[tuple[str, str]] = []
 
@@ -138,7 +138,7 @@ class Damage:
 
 
 def _ended(file: IO[bytes]) -> bool:
-    """Whether what was read last is the end of a line."""
+    """Tell whether the last byte read is a newline."""
     file.seek(file.tell() - 1)
     return file.read(1) == b"\n"
 
@@ -148,8 +148,8 @@ def note(
 ) -> Note:
     """Read a transcript as the note at `path`; `name` is its format or `auto`, `size` how much to read.
 
-    What is damaged or cut off stands in `damage`, and is an empty line or no section. What is of no format is
-    empty. Raises NoteUnreadable for an archive that is damaged, and for what would fill the memory.
+    Damaged and cut-off parts are recorded in `damage`; their lines are empty, their sections missing. A file
+    of an unknown format is empty. Raises NoteUnreadable for a damaged archive and for too large values.
     """
     damage = damage or Damage()
     with _translated(path):
@@ -239,7 +239,7 @@ def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
 
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
-    """The message of each value, None for one that holds none."""
+    """Return the message of each value; None for a value without a message."""
     form, values = _recognised(values, name)
     read = form.turn if form else None
     return (read(value) if read and isinstance(value, Mapping) else None for value in values)
@@ -256,7 +256,7 @@ def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Ite
 
 
 def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:
-    """The elements of the files of an archive; what is damaged is noted with the number of its file."""
+    """Yield the elements of the files of an archive; record damage with the number of the file."""
     for number, part in enumerate(parts, 1):
         yield from damage.take(_elements(part), f"file {number}, " if len(parts) > 1 else "")
 
@@ -273,7 +273,7 @@ def _recognised(values: Iterable[object], name: str) -> tuple[Format | None, Ite
 
 
 def _is_heavy(value: object) -> bool:
-    """Whether a value takes so much memory that many of its kind cannot be held."""
+    """Tell whether a value is too large for 200 like it to be held."""
     weight, waiting = 0, [value]
     while waiting and weight < _HEAVY:
         item = waiting.pop()
@@ -328,7 +328,7 @@ def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]
 def _unpacked(file: IO[bytes], path: str) -> Iterator[list[IO[bytes]]]:
     """The file itself or, of an archive, the files of conversations in it: large exports have several.
 
-    What keeps it from being read, also while it is, is one NoteUnreadable.
+    Raises NoteUnreadable, also while the files are read.
     """
     with ExitStack() as stack, _translated(path):
         if path.lower().endswith(".zip") or zipfile.is_zipfile(file):
@@ -351,7 +351,7 @@ def _translated(path: str) -> Iterator[None]:
 
 
 def _is_export(part: zipfile.ZipInfo) -> bool:
-    """Whether a file of an archive holds conversations: conversations.json, conversations-001.json."""
+    """Tell whether a member holds conversations: conversations.json, conversations-001.json."""
     stem, ending = splitext(basename(part.filename))
     number = stem.removeprefix("conversations")
     numbered = not number or (number[0] in "-_" and number[1:].isdecimal())
@@ -359,7 +359,7 @@ def _is_export(part: zipfile.ZipInfo) -> bool:
 
 
 def member(file: IO[bytes], path: str, names: Sequence[str]) -> bytes:
-    """Return the first file of an archive that has one of some names; empty for none.
+    """Return the first member of an archive with one of some names; empty if there is no such member.
 
     Raises NoteUnreadable.
     """

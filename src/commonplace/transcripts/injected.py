@@ -1,4 +1,4 @@
-"""What a host puts into messages of its user, taken out of them: nobody said it."""
+"""Text that a host puts into its user's messages, removed from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INJECTED = (
     ),
     # OpenClaw names who wrote a message, and where, in a block of JSON before it.
     ("(untrusted", r"[A-Z][\w ]{0,40} \(untrusted[\w ,]{0,40}\):\s*+```json\n", r"\n```\s*+"),
-    # Codex in an editor: open files and the selection before what was asked.
+    # Codex in an editor: open files and the selection before the question.
     *(
         (words, rf"\A\s*{words}(?P<ours>:?\s)", r"## My request for [^\n]*+\n?\s*+")
         for words in ("# Context from my IDE setup", "# Files mentioned by the user")
@@ -57,7 +57,7 @@ def without_injected(text: str) -> str:
 
 
 def typed(message: str) -> str:
-    """Return what a person typed of a message: nothing of one that is a single element as a whole."""
+    """Return the typed text of a message; empty for a message that is a single element."""
     text = without_injected(message).strip()
     element = re.match(r"<([\w-]++)", text)
     return "" if element and text.endswith(f"</{element[1]}>") else text

@@ -12,12 +12,12 @@ from commonplace.types.events import Turn
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format; only the first one says so."""
+    """Tell whether a line is of this format; only the first line of a file shows it."""
     return value.get("_type") == "metadata"
 
 
 def turn(value: Value) -> Turn | None:
-    """Return the message of a line, if it holds one; nobody said those of automations."""
+    """Return the message of a line, if it holds one that is not of an automation."""
     if "_type" in value or value.get("_automation_turn"):
         return None
     text = value.get("content")

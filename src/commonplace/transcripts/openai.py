@@ -11,7 +11,7 @@ _TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, a
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format."""
+    """Tell whether a line is of this format."""
     return content.text(value, "role") in _ROLES and ("content" in value or "tool_calls" in value)
 
 

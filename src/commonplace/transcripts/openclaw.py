@@ -25,7 +25,7 @@ _NOBODY = ("Read HEARTBEAT.md if it exists", "[cron:")
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format."""
+    """Tell whether a line is of this format."""
     if value.get("type") == "session":
         return "version" in value and "id" in value and "timestamp" in value
     return value.get("type") == "message" and "role" in content.mapping(value, "message")

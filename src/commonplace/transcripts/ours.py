@@ -43,12 +43,12 @@ def parsed(raw: bytes) -> object:
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format."""
+    """Tell whether a line is of this format."""
     return value.get("role") in SPEAKERS and isinstance(value.get("text"), str)
 
 
 def turn(value: object) -> Turn | None:
-    """Return the turn of a line's value, or None where it holds none; unknown keys are passed over."""
+    """Return the turn of a line's value; None for other values. Unknown keys are ignored."""
     if not isinstance(value, Mapping) or value.get("role") not in SPEAKERS:
         return None
     calls = content.mappings(value.get("calls"))

@@ -74,7 +74,7 @@ class Renderer:
         self.first_day = self.day = self.title = ""
 
     def line(self, turn: Turn | None) -> str:
-        """Return the line of a message: empty for what nobody said to anybody, such as a tool's result.
+        """Return the line of a message; empty for system messages and tool results.
 
         It holds the text and the calls, clean; the first message of a further day has that day before them.
         """
@@ -91,7 +91,7 @@ class Renderer:
 
 
 def _text(turn: Turn) -> str:
-    """What a person or a model says in a message, and the tools it calls, clean; empty for others."""
+    """Return the clean text and calls of a message; empty for system messages and tool results."""
     if turn.role not in LABELS:
         return ""
     calls = "; ".join(filter(None, map(_call, turn.calls)))

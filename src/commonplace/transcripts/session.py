@@ -40,7 +40,7 @@ class Transcript:
     """One session's messages on disk; any number of processes may append to the same one."""
 
     def __init__(self, workspace: paths.Workspace, session: str, fsync: Fsync) -> None:
-        """Bind to a session; nothing is opened or made until something is appended."""
+        """Bind to a session; the file is opened by the first append."""
         self.session, self.path, self._workspace = session, path_of(workspace, session), workspace
         self._lock = paths.lock_file(workspace, FOLDER)
         self._root, self._fsync = workspace.files, fsync
@@ -65,8 +65,8 @@ class Transcript:
     def extend(self, turns: Iterable[Turn]) -> None:
         """Append messages in one write, without recalled notes, private parts and secrets.
 
-        One that does not say when it was said gets the time of now. A line that was cut off before is ended
-        first, so that it takes nothing with it. Raises AccessDenied, NoteUnreadable, OutsideRoots.
+        A message without a time gets the current one. A cut-off last line is ended first, so that the new
+        message is not part of it. Raises AccessDenied, NoteUnreadable, OutsideRoots.
         """
         self._workspace.check_writable()
         now = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -106,7 +106,7 @@ class Transcript:
         if not self._unsynced:
             return
         with _translated(self.path):
-            with suppress(FileNotFoundError):  # deleted meanwhile: nothing of it is to last
+            with suppress(FileNotFoundError):  # deleted meanwhile
                 descriptor = self._root.descriptor(self.path, os.O_RDWR)
                 try:
                     os.fsync(descriptor)
@@ -169,7 +169,7 @@ def stem_of(session: str) -> str:
 
 
 def _is_plain(session: str) -> bool:
-    """Whether an id is a file's name as it is."""
+    """Tell whether an id can be the file's name."""
     return 0 < len(session) <= _MAX_PLAIN and session[0].isalnum() and _PLAIN.issuperset(session)
 
 
@@ -197,7 +197,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 
 
 def without(raw: bytes, targets: Targets) -> bytes:
-    """Return a line without what is forgotten; the same where it holds nothing of it.
+    """Return a line without the forgotten words; unchanged if it holds no such word.
 
     A message that mentions a person loses its whole text, and a call its arguments. A damaged line becomes an
     empty object.
