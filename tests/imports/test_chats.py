@@ -122,14 +122,14 @@ def test_a_damaged_conversation_is_named_by_import_sync_and_doctor(
     other = sample.replace("kestrel", "heron")
     path = tmp_path / "conversations.json"
     damage = '{"title": "x" "y", "mapping": {}}'
-    path.write_text(f"[{sample}, {damage}, {other}]")
+    path.write_text(f"[{sample}, {other}, {damage}]")
     (left,) = bring(path).left_out
-    assert left.path == f"{path}, number 2"
+    assert left.path == f"{path}, number 3"
     assert "is damaged" in left.reason
     with Memory.open(root) as memory:
         (warning,) = memory.sync().warnings
-        assert "conversations.json: number 2 is damaged" in warning
+        assert "conversations.json: number 3 is damaged" in warning
         assert memory.search('"the heron service"', limit=1).hits
         assert memory.search('"the kestrel service"', limit=1).hits
     told = [str(one.told) for one in index.examine(present(str(root)))]
-    assert any("number 2 is damaged" in line for line in told), told
+    assert any("number 3 is damaged" in line for line in told), told

@@ -14,7 +14,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from itertools import pairwise
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
@@ -325,26 +324,24 @@ class Annotations:
             ranges.sort(key=lambda one: (not one.section, one.first))  # entries last: nearest
             self._fill(ranges)
 
-    def _fill(self, ranges: Sequence[_Range]) -> None:
-        """Merge the values of the ranges around each line, inner ones last, in one pass over the lines.
-
-        Ranges are nested, so from line to line only the innermost ones change.
-        """
-        said: list[tuple[Values, int]] = [(self._note, 0)]  # without any, with the first …
-        for numbers, same, others in _stretches(ranges):
-            del said[same + 1 :]
-            for one in others:
-                before, fact = said[-1]
-                own = one.said
-                if not one.section and own.get("since", before.get("since")) != before.get("since"):
-                    fact = one.line
-                if PINNED in before and own.get("by", "owner") != "owner":  # others' words among pinned ones
-                    before = {key: value for key, value in before.items() if key != PINNED}
-                said.append(({**before, **own}, fact))
-            for number in numbers if len(said) > 1 else ():
-                self._lines[number], fact = said[-1]
-                if fact:
-                    self._facts[number] = fact
+    def _fill(self, ranges: Iterable[_Range]) -> None:
+        """Merge the values of the ranges around each line, the inner ones last."""
+        known: dict[tuple[int, int], tuple[Values, int]] = {}
+        found: dict[int, tuple[Values, int]] = {}
+        outside = (self._note, 0)
+        for place, one in enumerate(ranges):
+            for number in range(one.first, one.last + 1):
+                around = found.get(number, outside)
+                if (key := (id(around), place)) not in known:  # many lines have the same ranges around them
+                    before, fact = around
+                    if not one.section and one.said.get("since", before.get("since")) != before.get("since"):
+                        fact = one.line
+                    if PINNED in before and one.said.get("by", "owner") != "owner":  # others' words are not
+                        before = {key: value for key, value in before.items() if key != PINNED}
+                    known[key] = {**before, **one.said}, fact
+                found[number] = known[key]
+        self._lines = {number: values for number, (values, _) in found.items()}
+        self._facts = {number: fact for number, (_, fact) in found.items() if fact}
 
     def __bool__(self) -> bool:
         return bool(self._note or self._lines)
@@ -437,30 +434,6 @@ class _Range(NamedTuple):
     section: bool
     line: int
     said: Values
-
-
-def _stretches(ranges: Sequence[_Range]) -> Iterator[tuple[range, int, Sequence[_Range]]]:
-    """Yield lines with the same ranges around them: the number of unchanged outer ranges, and the others."""
-    if all(one.last < other.first for one, other in pairwise(ranges)):  # as where entries say who wrote them
-        for one in ranges:
-            yield range(one.first, one.last + 1), 0, [one]
-        return
-    begin: dict[int, list[int]] = {}
-    end: dict[int, list[int]] = {}
-    for rank, one in enumerate(ranges):
-        begin.setdefault(one.first, []).append(rank)
-        end.setdefault(one.last + 1, []).append(rank)
-    around: list[int] = []  # ranks of the ranges around a line, in order
-    for place, after in pairwise(sorted(begin.keys() | end.keys())):
-        same = len(around)
-        if gone := set(end.get(place, ())):
-            same = bisect_left(around, min(gone))
-            around[same:] = [rank for rank in around[same:] if rank not in gone]
-        for rank in begin.get(place, ()):
-            at = bisect_left(around, rank)
-            around.insert(at, rank)
-            same = min(same, at)
-        yield range(place, after), same, [ranges[rank] for rank in around[same:]]
 
 
 def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:

@@ -27,12 +27,9 @@ _BETWEEN = re.compile(r"[\s,]*")
 NOTHING = "\0 \t\r\n"  # NULs are what a power cut leaves
 _DECODER = json.JSONDecoder(strict=False)
 _TOKEN = 16  # characters that a token takes at most which is no text
-_STRING = re.compile(r'"(?:[^"\\]++|\\.|(?!))*+"', re.DOTALL)
-_OUTSIDE = re.compile(  # what stands between brackets
-    rf"(?:[\s:,]++|{_STRING.pattern}|-?(?:\d[\d.eE+-]*+|Infinity)|true|false|null|NaN|(?!))*+",
-    re.DOTALL,
-)
-_CLOSED_BY = {"[": "]", "{": "}"}
+
+
+_LEFT_OUT = "it is left out, and all that follows"
 
 
 class Unreadable(ValueError):
@@ -190,10 +187,9 @@ def parsed(raw: str | bytes) -> object:
 
 
 def elements(file: IO[bytes], closing: str = "") -> Iterator[object]:
-    """Yield the elements of a JSON list one by one, and for what cannot be read of it `Damaged`.
+    """Yield the elements of a JSON list one by one; at the first unreadable one `Damaged`, and no more.
 
-    After a damaged element it goes on where that element certainly ends. `closing` may follow the list.
-    Raises Unreadable.
+    `closing` may follow the list. Raises Unreadable.
     """
     characters = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
     text = ""
@@ -236,54 +232,18 @@ def _behind(file: IO[bytes], rest: str, closing: str, count: int) -> Iterator[Da
 
 
 def _element(text: str, place: int, number: int, is_whole: bool) -> tuple[object, int]:
-    """Return an element and its end: 0 if more has to be read, -1 if the end cannot be found."""
+    """Return an element and its end: 0 if more has to be read, -1 behind damage."""
     try:
-        return _DECODER.raw_decode(text, place)
+        value, end = _DECODER.raw_decode(text, place)
+        return value, end if is_whole or end < len(text) else 0  # a number may go on
     except (ValueError, RecursionError) as error:
-        end = 0 if not is_whole and _is_begun(error, text) else _end(text, place)
-        if not end and not is_whole:
-            return None, 0
         if place == len(text):
-            return Damaged(number, "is missing: the list is cut off"), -1
-        why = "is nested too deep to be read"
-        if isinstance(error, json.JSONDecodeError):
-            why = f"is damaged or cut off at its character {error.pos - place + 1:,}"
-        rest = "" if end > 0 else ", and all that follows"
-        return Damaged(number, f"{why}; it is left out{rest}"), end or -1
-
-
-def _is_begun(error: Exception, text: str) -> bool:
-    """Tell whether an element may be complete once more is read."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    return error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
-
-
-def _end(text: str, place: int) -> int:
-    """Return the certain end of a damaged element; 0 if more has to be read, -1 if it cannot be found.
-
-    Where a quotation mark is missing or too many, words stand between the texts: what is a text is open then.
-    """
-    inside: list[str] = []
-    if text[place : place + 1] not in ("[", "{"):
-        string = _STRING.match(text, place)
-        return _divided(text, string.end()) if string else -1
-    while True:
-        outside = _OUTSIDE.match(text, place)
-        place = outside.end() if outside else place
-        mark = text[place : place + 1]
-        if mark in _CLOSED_BY:
-            inside.append(_CLOSED_BY[mark])
-        elif inside and mark == inside[-1]:
-            inside.pop()
+            why = "is missing: the list is cut off"
+        elif isinstance(error, json.JSONDecodeError):
+            is_cut = error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
+            if is_cut and not is_whole:
+                return None, 0
+            why = f"is damaged or cut off at its character {error.pos - place + 1:,}; {_LEFT_OUT}"
         else:
-            return 0 if mark in ("", '"') or len(text) - place < _TOKEN else -1
-        place += 1
-        if not inside:
-            return _divided(text, place)
-
-
-def _divided(text: str, place: int) -> int:
-    """The end of an element where a comma or the end of the list follows it, else as `_end` says."""
-    after = text[place : place + _BLOCK].lstrip()[:1]
-    return place if after in (",", "]") and after else -1 if after else 0
+            why = f"is nested too deep to be read; {_LEFT_OUT}"
+        return (None, 0) if place == len(text) and not is_whole else (Damaged(number, why), -1)
