@@ -231,7 +231,10 @@ def test_nothing_is_said_of_nearly_all_notes() -> None:
 
 def test_front_matter_is_about_the_whole_note() -> None:
     found = told("---\nproject: kestrel\n---\n# A\n\none\n\n# B\n\ntwo\n")
-    assert [said for _, said in found] == [{"project": "kestrel"}] * 3
+    assert [said for _, said in found] == [
+        {"project": "kestrel", "role": "front"},
+        *[{"project": "kestrel"}] * 2,
+    ]
 
 
 def test_a_heading_is_about_all_that_stands_under_it() -> None:
@@ -267,7 +270,7 @@ def test_what_stands_nearer_wins() -> None:
     found = told(
         "---\nproject: a\n---\n# A <!-- project: b -->\n\n- x <!-- project: c -->\n- y\n\n# B\n\nz\n"
     )
-    assert [said for _, said in found] == [{"project": p} for p in ("a", "c", "b", "a")]
+    assert [said for _, said in found[1:]] == [{"project": p} for p in ("c", "b", "a")]
 
 
 def test_what_no_longer_holds_stands_apart() -> None:

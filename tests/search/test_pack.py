@@ -97,7 +97,6 @@ def test_what_has_no_statement_of_its_own_is_not_recalled() -> None:
     said = hit("a.md", 9, 9, "Ship on Friday.", ("Plan", "Release"))
     empty = [
         hit("a.md", 1, 4, "---\ntags: [x]\n---", ()),
-        hit("a.md", 5, 5, "# Plan", ("Plan",)),
         hit("b.md", 1, 1, "# 2026-02-13", ("2026-02-13",)),
         hit("b.md", 3, 3, "##", ("",)),
     ]
