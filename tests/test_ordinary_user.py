@@ -197,17 +197,14 @@ def test_what_may_not_be_read_is_said_wherever_it_is_missed(ask: Ask, workspace:
     assert "cannot be read" not in ask("search", "walnut").stderr
 
 
-def test_records_that_may_not_be_read_are_said(ask: Ask, workspace: Path) -> None:
+def test_a_state_that_may_not_be_read_is_said(ask: Ask, workspace: Path) -> None:
     ask("correct", "MEMORY.md:3", "The oak desk.")
-    history = paths.Workspace(workspace).history
-    (run,) = history.iterdir()
-    (run / "run.json").chmod(0)
-    assert f"the record of {run.name} cannot be read (permission denied)" in ask("log").stderr
-    for folder in (history, history.parent):
-        folder.chmod(0)
-        assert "history cannot be read: permission denied" in ask("log").stderr, folder
+    folder = paths.Workspace(workspace).state
+    for place, mode in ((folder / "state.sqlite", 0o600), (folder, 0o700)):
+        place.chmod(0)
+        assert "state.sqlite" in ask("log").stderr, place
         assert "Traceback" not in ask("status").stderr
-        folder.chmod(0o700)
+        place.chmod(mode)
 
 
 def test_a_sync_of_a_workspace_that_may_not_be_written_says_so_plainly(ask: Ask, workspace: Path) -> None:
@@ -474,16 +471,16 @@ def test_an_undo_on_a_full_disk_changes_nothing_and_works_later(small: Path) -> 
 
 def test_a_change_is_not_begun_where_it_cannot_be_written_down(ask: Ask, workspace: Path) -> None:
     rewritten(workspace, b"# New\n")
-    paths.Workspace(workspace).history.chmod(0o500)
+    (paths.Workspace(workspace).state / "state.sqlite").chmod(0o400)
     done = ask("undo")
     assert done.returncode == 1
-    assert "permission denied" in in_one_line(done)
+    assert "state.sqlite" in in_one_line(done)
     assert (workspace / "MEMORY.md").read_bytes() == b"# New\n"
 
 
 def test_a_record_that_may_not_be_read_stops_no_search(ask: Ask, workspace: Path) -> None:
     rewritten(workspace, b"# New\n\n- The walnut desk.\n")
-    paths.Workspace(workspace).history.chmod(0)
+    (paths.Workspace(workspace).state / "state.sqlite").chmod(0)
     assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
     assert ask("sync").returncode == 0
     assert ask("log").returncode == 3

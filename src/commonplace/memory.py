@@ -309,13 +309,13 @@ class Memory:
 
     def _queue(self, entry: Entry) -> Written:
         """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
-        from commonplace.changes.spool import Spool
         from commonplace.storage.files import Busy
+        from commonplace.storage.queue import Queue
         from commonplace.types import Written
 
         note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())
         path = note.relative_to(self.workspace.root).as_posix()
-        if not Spool(self.workspace).append(entry):
+        if not Queue(self.workspace).append(entry):
             raise Busy(path, "another program is writing it, and no more entries can wait; try again")
         self._waits = True
         told = "{path} is being written by another program; the entry waits, and the next sync writes it"
@@ -413,7 +413,7 @@ class Memory:
         agent: str = "",
         session: str = "",
     ) -> Erasure:
-        """Remove something for real: from notes, index, caches, transcripts, record of changes and spool.
+        """Remove something for real: from notes, index, caches, transcripts, record of changes and queue.
 
         Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed, and what is
         returned may be given as `what`: then exactly that goes, wherever its lines stand by now, or nothing.
@@ -459,8 +459,9 @@ class Memory:
         done, or nothing. Raises NotUndone with the reason, NothingToUndo (one of these), NoteUnreadable,
         PreviewOutdated.
         """
-        from commonplace.changes import additions, diffs
+        from commonplace.changes import additions
         from commonplace.changes import undo as undoing
+        from commonplace.storage import diffs
         from commonplace.types import Undone
 
         self.workspace.check_there()
@@ -493,11 +494,11 @@ class Memory:
         """
         from itertools import islice
 
-        from commonplace.changes import runs
+        from commonplace.storage import journal
 
         check_whole("limit", limit)
         self.workspace.check_there()
-        return tuple(islice(runs.newest_first(self.workspace), limit))
+        return tuple(islice(journal.newest_first(self.workspace), limit))
 
     def _context(self) -> Context:
         """Where things of this workspace are forgotten."""
@@ -772,14 +773,13 @@ class Memory:
         if unknown := [name for name in drop if name not in known]:
             raise UnknownCollection(unknown[0], known)
         pulled: list[str] = []
-        if self.workspace.kept.is_folder(self.workspace.history):
-            from commonplace.changes import transaction
+        from commonplace.changes import transaction
 
-            pulled += transaction.warnings(self.workspace)
+        pulled += transaction.warnings(self.workspace)
         if self._waits:
-            from commonplace.changes.spool import Spool
+            from commonplace.storage.queue import Queue
 
-            drained = Spool(self.workspace).drain(self.capture)
+            drained = Queue(self.workspace).drain(self.capture)
             self._waits = bool(drained.trouble or drained.busy)
             pulled += [drained.trouble] if drained.trouble else []
         with self._syncing, self._store_to_sync() as store:

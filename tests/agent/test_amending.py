@@ -12,6 +12,7 @@ import pytest
 from commonplace import Memory, config
 from commonplace.agent import tools
 from commonplace.agent.tools import Answer, call
+from commonplace.storage import journal
 from tests.copies import files_of
 from tests.lifetime.generated import tree
 
@@ -135,7 +136,7 @@ def test_a_reason_is_noted_and_obeyed_by_nobody(memory: Memory, root: Path) -> N
     note = (root / "memory" / "2026-02-14.md").read_text("utf-8")
     assert "Ignore all rules" not in note
     assert "pinned" not in note
-    assert list(memory.workspace.history.iterdir())
+    assert journal.names(memory.workspace)
     for file in files_of(root):
         assert b"aB3aB3aB3" not in file.read_bytes(), file
 

@@ -17,8 +17,8 @@ from commonplace import Memory
 from commonplace.agent import store
 from commonplace.agent.attachment import Attachment, HostModel, Recalled, opened, turns_of
 from commonplace.base.errors import ProviderError
-from commonplace.changes.spool import Spool
 from commonplace.providers.llm.base import Message, Request
+from commonplace.storage.queue import Queue
 from tests.agent.talking import wait_for
 from tests.cli.conftest import environment
 
@@ -43,7 +43,7 @@ def beside(memory: Memory) -> Iterator[Attachment]:
 
 def noted(folder: Path) -> str:
     with Memory.open(folder, overrides={"embedding.provider": "none"}) as memory:
-        Spool(memory.workspace).drain(memory.capture)
+        Queue(memory.workspace).drain(memory.capture)
     return "\n".join(path.read_text("utf-8") for path in sorted((folder / "memory").glob("*.md")))
 
 
@@ -116,7 +116,7 @@ def test_a_recall_for_which_no_thread_can_be_had_is_none(
     assert beside.recall(ASKED, "s") is not None
 
 
-def test_what_is_observed_is_in_the_spool_and_no_note_is_written(beside: Attachment, folder: Path) -> None:
+def test_what_is_observed_is_in_the_queue_and_no_note_is_written(beside: Attachment, folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*.md")}
     arguments = {"path": "a.py", "content": "x = 1"}
     beside.observe(beside.execution("s", "write_file", json.dumps(arguments), "written", took_s=0.012))
@@ -126,7 +126,7 @@ def test_what_is_observed_is_in_the_spool_and_no_note_is_written(beside: Attachm
     beside.observe(beside.execution("s", "write_file", "no JSON", object()))
     beside.close()
     assert {path: path.read_bytes() for path in folder.rglob("*.md")} == before
-    assert Spool(beside.memory.workspace).waiting().entries == 2
+    assert Queue(beside.memory.workspace).waiting().entries == 2
     notes = noted(folder)
     assert "Wrote a.py" in notes
     assert "write_file, 12 ms" in notes

@@ -178,20 +178,6 @@ def test_a_tool_that_ran_is_in_the_notes_when_the_turn_is_over(memory: Memory, e
     assert "agent: claude-code; session: s1" in notes(memory)
 
 
-def test_a_call_after_failures_says_so_across_processes(memory: Memory) -> None:
-    def fails(number: int) -> dict[str, Any]:
-        failed = {"tool_name": "Bash", "tool_input": {"command": "make check"}}
-        return event("PostToolUseFailure", **failed, error=f"Exit code 2\nmake: *** [check] Error {number}")
-
-    for number in range(2):
-        ClientEvents(memory, "claude-code").answer(fails(number))
-    ClientEvents(memory, "claude-code").answer(ran("make check", "all good"))
-    ClientEvents(memory, "claude-code").answer(ran("make check", "all good"))  # said already
-    ClientEvents(memory, "claude-code").answer(event("SessionEnd", reason="other"))
-    assert "works now, after 2 failures" in notes(memory)
-    assert notes(memory).count("make check") == 2
-
-
 @pytest.mark.parametrize(
     "command",
     [

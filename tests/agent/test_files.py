@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent.files import MOST_DAYS, Files, Refused
-from commonplace.changes import runs, undo
+from commonplace.changes import undo
+from commonplace.storage import journal
 
 Call = Callable[..., str]
 
@@ -81,12 +82,12 @@ def test_every_edit_is_a_run_that_is_taken_back_to_the_byte(call: Call, memory: 
     for command, arguments in steps:
         call(command, **arguments)
         states.append(tree())
-    titles = [run.about.title for run in runs.newest_first(memory.workspace)]
+    titles = [run.about.title for run in journal.newest_first(memory.workspace)]
     assert titles[::-1] == [
         "create memory/p/a.md", "edit memory/p/a.md", "edit memory/2026-05-28.md",
         "rename memory/p to memory/q", "delete memory/q",
     ]  # fmt: skip
-    assert {run.about.agent for run in runs.newest_first(memory.workspace)} == {"claude"}
+    assert {run.about.agent for run in journal.newest_first(memory.workspace)} == {"claude"}
     for before in reversed(states[:-1]):
         undo.undo(memory.workspace)
         assert tree() == before

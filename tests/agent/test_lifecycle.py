@@ -232,7 +232,7 @@ def test_switched_off_it_does_nothing(memory: Memory) -> None:  # noqa: F811
     hook.on_session_end(START)
     assert hook.close(20)
     assert note(memory) == ""
-    assert not memory.workspace.pending.exists()
+    assert hook._summarizer.pending.marks() == []
 
 
 # --- rests --------------------------------------------------------------------------------------------

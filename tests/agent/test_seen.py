@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from commonplace import Memory
 from commonplace.agent import seen
 from commonplace.agent.seen import Injected
 from commonplace.base import paths
+from commonplace.storage import keyvalue, state
 from commonplace.types import Hit
 from tests.cli.conftest import environment
 
@@ -131,34 +130,22 @@ def test_a_session_forgotten_by_another_process_is_forgotten_here(workspace: pat
     assert here.new("a", [HIT]) == [True]
 
 
-def test_a_file_holds_no_word_of_the_notes_and_no_name_of_the_session(workspace: paths.Workspace) -> None:
+def test_the_state_holds_no_word_of_the_notes_and_no_name_of_the_session(workspace: paths.Workspace) -> None:
     Injected(workspace).add("session/../name", [HIT])
-    (file,) = (workspace.state / "injected").iterdir()
-    told = json.loads(file.read_bytes())
+    ((name, told),) = keyvalue.each(workspace, "injected")
     assert told.keys() == {"given"}
     assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in told["given"])
-    assert "name" not in file.name
+    assert "name" not in name
 
 
-def test_files_of_sessions_long_over_are_deleted(workspace: paths.Workspace) -> None:
+def test_what_sessions_long_over_were_given_is_removed(workspace: paths.Workspace) -> None:
     known = Injected(workspace)
     known.add("old", [HIT])
-    (old,) = (workspace.state / "injected").iterdir()
-    os.utime(old, (time.time() - seen.KEPT_S - 60,) * 2)
+    with state.writing(workspace) as connection:
+        connection.execute("UPDATE value SET at = at - ?", (seen.KEPT_S + 60,))
     known.add("new", [HIT])
-    assert not old.exists()
-    assert len(list((workspace.state / "injected").iterdir())) == 1
-
-
-def test_a_damaged_file_forgets_and_goes_on(workspace: paths.Workspace) -> None:
-    known = Injected(workspace)
-    known.add("a", [HIT])
-    (file,) = (workspace.state / "injected").iterdir()
-    file.write_bytes(b"\xff\x00 no hash\n" + file.read_bytes()[:9])
-    assert known.new("a", [HIT]) == [True]
-    known.add("a", [HIT])
-    assert known.new("a", [HIT]) == [False]
-    assert known.trouble == ""
+    ((name, _),) = keyvalue.each(workspace, "injected")
+    assert name == keyvalue.of_session("new")
 
 
 def test_a_folder_that_cannot_be_written_is_said_and_no_error(workspace: paths.Workspace) -> None:
@@ -171,28 +158,14 @@ def test_a_folder_that_cannot_be_written_is_said_and_no_error(workspace: paths.W
     known.forget("a")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-def test_a_link_in_the_place_of_a_file_leads_nowhere_else(workspace: paths.Workspace, tmp_path: Path) -> None:
-    known = Injected(workspace)
-    known.add("a", [HIT])
-    (file,) = (workspace.state / "injected").iterdir()
-    outside = tmp_path.parent / f"{tmp_path.name}-outside"
-    outside.write_bytes(before := file.read_bytes())
-    file.unlink()
-    file.symlink_to(outside)
-    assert known.new("a", [HIT]) == [True]
-    assert "symlink" in known.trouble
-    known.add("a", [says("- more.")])
-    assert outside.read_bytes() == before
-
-
 def test_nothing_is_withheld_by_what_somebody_else_says_was_given(workspace: paths.Workspace) -> None:
     known = Injected(workspace)
     known.add("a", [HIT])
-    (file,) = (workspace.state / "injected").iterdir()
-    planted = workspace.derived / "injected" / file.name
+    ((name, told),) = keyvalue.each(workspace, "injected")
+    planted = workspace.derived / "injected" / f"{name}.json"
     planted.parent.mkdir(parents=True)
-    file.rename(planted)
+    planted.write_text(json.dumps(told))
+    known.forget("a")
     with Memory.open(workspace.root, overrides={"embedding.provider": "none"}):
         assert not planted.exists()
         assert known.new("a", [HIT]) == [True]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
 from commonplace.base.errors import ConfigError, OutsideRoots, TextLost
-from commonplace.changes import runs, undo
+from commonplace.changes import undo
+from commonplace.storage import journal
 from tests.agent.conftest import NOTES, TODAY
 
 QUESTION = "When does the ferry to Oslo leave?"
@@ -256,7 +257,7 @@ def test_a_rewrite_is_a_run_that_can_be_undone(plain: MemoryStore) -> None:
     plain.write_long_term(text.replace("Aged white", "Green"), agent="nanobot", session="8f3a")
     plain.memory.remember("The owner's own line.", long_term=True)
     workspace = plain.memory.workspace
-    entry, run = runs.listed(workspace)
+    entry, run = journal.listed(workspace)
     assert (entry.about.by, run.about.kind, run.about.by, run.about.agent) == (
         "owner",
         "write",

@@ -20,7 +20,8 @@ from commonplace.agent.worker import Chore, IndexWorker
 from commonplace.base import paths
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.locks import locked
-from commonplace.changes.spool import Spool
+from commonplace.storage import state
+from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Turn
 from tests.copies import files_of
@@ -123,7 +124,7 @@ def test_a_nudge_brings_the_index_up_to_the_files(memory: Memory, worker: Make) 
 
 
 def test_it_takes_up_what_the_spool_holds(memory: Memory, worker: Make) -> None:
-    Spool(memory.workspace).append(entry("from a process that is gone"))
+    Queue(memory.workspace).append(entry("from a process that is gone"))
     worker()
     until(lambda: "from a process that is gone" in note(memory))
 
@@ -134,7 +135,7 @@ def test_a_locked_note_holds_up_nobody_and_loses_nothing(memory: Memory, worker:
         for number in range(50):
             one.submit(entry(f"entry {number}"))
             until(lambda: one.state.queued < 10)
-        until(lambda: Spool(memory.workspace).waiting().entries == 50)
+        until(lambda: Queue(memory.workspace).waiting().entries == 50)
         assert not one.stop(0.1)  # in the time there was, nothing could be written
         assert note(memory) == ""
     assert one.stop(60)
@@ -206,11 +207,11 @@ def test_an_index_that_must_be_made_anew(memory: Memory, worker: Make, state: st
     assert memory.search("A new entry").hits
 
 
-def test_a_spool_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
+def test_a_queue_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
     memory: Memory, worker: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     paths.prepare_state(memory.workspace)
-    memory.workspace.spool.write_bytes(b"a file where the folder belongs")
+    state.path(memory.workspace).mkdir()
     one = worker(capacity=5)
     one.submit(entry("entry 0"))
     until(lambda: one.state.trouble)
@@ -218,7 +219,7 @@ def test_a_spool_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
         one.submit(entry(f"entry {number}"))
     assert one.state.lost == 3
     assert one.state.queued == 6  # five that wait, and the one that is on its way
-    memory.workspace.spool.unlink()
+    state.path(memory.workspace).rmdir()
     assert not one.stop(60)  # all of it is written but for what was lost
     assert [line[8:] for line in note(memory).splitlines() if line.startswith("-")] == [
         f"entry {number}" for number in range(6)
@@ -231,7 +232,7 @@ def test_a_full_spool_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
     (tmp_path / "memory").mkdir()
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         one = IndexWorker(memory)
-        one._spool = Spool(memory.workspace, max_bytes=10_000)
+        one._spool = Queue(memory.workspace, max_bytes=10_000)
         with locked(paths.lock_file(memory.workspace, "notes")):
             for number in range(30):
                 one.submit(entry(f"entry {number} " + "x" * 1000))
@@ -252,7 +253,7 @@ def test_a_folder_that_may_not_be_written(memory: Memory, worker: Make) -> None:
         one.submit(entry("held"))
         until(lambda: "permission denied" in one.state.trouble)
         assert not one.stop(5)
-        assert Spool(memory.workspace).waiting().entries == 1
+        assert Queue(memory.workspace).waiting().entries == 1
     finally:
         folder.chmod(mode)
     assert worker().stop(60)
@@ -317,7 +318,7 @@ def _host(memory: Memory, program: str) -> subprocess.Popen[str]:
 
 def _kept(memory: Memory) -> set[str]:
     """What stands in the note, once what the spool holds is written there as well."""
-    Spool(memory.workspace).drain(memory.capture)
+    Queue(memory.workspace).drain(memory.capture)
     lines = [line[8:] for line in note(memory).splitlines() if line.startswith("-")]
     assert len(lines) == len(set(lines))
     return set(lines)

@@ -14,7 +14,6 @@ from commonplace.agent import answers as agent_answers
 from commonplace.agent import chunks, loop, pieces, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import diffs, spool
 from commonplace.chunking import breakpoints, code, passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
@@ -66,6 +65,7 @@ from commonplace.search import (
     ranking,
 )
 from commonplace.servers import protocol
+from commonplace.storage import diffs, queue
 from commonplace.transcripts import content, formats, ours, rendering, session
 from commonplace.transcripts.injected import without_injected
 from commonplace.transcripts.rendering import cleaned
@@ -405,7 +405,7 @@ def _settings(text: str) -> object:
 
 
 def _spooled(text: str) -> object:
-    return spool.decode(spool.encode(spool.clean(Entry(text, NOW, provenance=Provenance("tool")))))
+    return queue.decode(queue.encode(queue.clean(Entry(text, NOW, provenance=Provenance("tool")))))
 
 
 def _refused(text: str) -> object:
@@ -525,7 +525,7 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.actions.without_folder": lambda text: (observations.without_folder(text), observations.bare(text), observations.is_own(text)),
     "lifecycle.compaction.is_summary": lambda text: compaction.is_summary(_turn(text)),
     "lifecycle.observations.Observer": _observed,
-    "lifecycle.spool.decode": _spooled,
+    "lifecycle.queue.decode": _spooled,
     "upkeep.rollup.compose": _of_month,
     "upkeep.rollup.links_to": lambda text: rollup.links_to(text, ["memory/2026-02-01.md"]),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),

@@ -24,10 +24,11 @@ from pathlib import Path
 from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import runs, undo
+from commonplace.changes import undo
 from commonplace.memory import Lab
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
+from commonplace.storage import journal
 from commonplace.types import Selection
 from commonplace.upkeep import rollup
 from commonplace.upkeep.consolidation import consolidate, sources
@@ -189,7 +190,7 @@ class Bench:
 
 def _undo_generated(memory: Memory) -> None:
     """Take back the newest change that is no entry: the entries are counted."""
-    names = [run.id for run in runs.newest_first(memory.workspace) if run.about.kind != "remember"]
+    names = [run.id for run in journal.newest_first(memory.workspace) if run.about.kind != "remember"]
     if names:
         undo.undo(memory.workspace, names[0])
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from commonplace.base.paths import Workspace
-from commonplace.changes.spool import Spool
+from commonplace.storage.queue import Queue
 from commonplace.types import Entry
 from tests.cli.conftest import called
 
@@ -154,7 +154,7 @@ def live(realm: Realm) -> None:
         ):
             done = called("-w", place.root, "--agent", agent, *arguments)
             assert done.returncode == 0, done.stderr
-        Spool(Workspace(place.root)).append(
+        Queue(Workspace(place.root)).append(
             Entry(f"Ran the {EVERYWHERE} tool of {place.told}.", datetime(2026, 2, 14, 10, tzinfo=UTC))
         )
 

@@ -15,10 +15,9 @@ from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.base import locks, paths
 from commonplace.base.errors import ConfigError
-from commonplace.changes import runs, undo
 from commonplace.edit.forget import selection
 from commonplace.index import store
-from commonplace.storage import files
+from commonplace.storage import files, journal
 from commonplace.types import Selection
 from commonplace.types.changes import About, Change
 from commonplace.upkeep import rollup
@@ -71,31 +70,6 @@ def test_hidden_files_are_no_notes_to_anybody(root: Path) -> None:
 
 
 # --- beside others --------------------------------------------------------------------------------------
-
-
-def test_an_undo_looked_up_while_a_forgetting_cleans_the_record_is_not_damaged(root: Path) -> None:
-    """The record gets its new hashes first and its new bytes then, under a lock that `undo` now waits for."""
-    with Memory.open(root, overrides=NONE) as memory:
-        run = memory.correct("Bo waters the ferns.", "Cy waters the ferns.").run
-        kept = memory.workspace.history / run
-        lock, held = paths.lock_file(memory.workspace, "notes"), threading.Event()
-        whole = (kept / "0.z").read_bytes()
-
-        def clean() -> None:
-            with locks.locked(lock):
-                (kept / "0.z").write_bytes(b"half")
-                held.set()
-                over.wait(0.4)
-                (kept / "0.z").write_bytes(whole)
-
-        over = threading.Event()
-        thread = threading.Thread(target=clean)
-        thread.start()
-        assert held.wait(10)
-        try:
-            assert undo.planned(memory.workspace, run)[0].run.id == run
-        finally:
-            thread.join()
 
 
 def test_a_look_beside_writers_fails_on_no_file_that_is_gone(root: Path) -> None:
@@ -220,24 +194,24 @@ def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:
 def changed(memory: Memory, at: datetime, number: int) -> str:
     path = f"memory/{number}.md"
     with locks.locked(paths.lock_file(memory.workspace, "notes")):
-        run = runs.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
-        runs.save(memory.workspace, runs.Run(run.id, ABOUT, run.at, run.files, "done"))
-        runs.prune(memory.workspace, 365, 200, at)
+        run = journal.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
+        journal.save(memory.workspace, journal.Run(run.id, ABOUT, run.at, run.files, "done"))
+        journal.prune(memory.workspace, 365, 200, at)
     return run.id
 
 
 def test_a_clock_that_was_in_the_future_for_once_prunes_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_ALWAYS_KEPT", 40)
+    monkeypatch.setattr(journal, "_ALWAYS_KEPT", 40)
     now = datetime(2026, 2, 13, 9).astimezone()
     with Memory.open(root, overrides=NONE) as memory:
         made = [changed(memory, now + timedelta(hours=n), n) for n in range(30)]
         made.append(changed(memory, now + timedelta(days=20_000), 30))
         made += [changed(memory, now + timedelta(days=1, hours=n), 31 + n) for n in range(5)]
-        assert runs.names(memory.workspace) == made
-        monkeypatch.setattr(runs, "_ALWAYS_KEPT", 4)
+        assert journal.names(memory.workspace) == made
+        monkeypatch.setattr(journal, "_ALWAYS_KEPT", 4)
         # Later on what is old goes, also what is named after that day.
         later = [changed(memory, now + timedelta(days=800, hours=n), 40 + n) for n in range(3)]
-        assert set(runs.names(memory.workspace)) - set(later) <= {made[30], made[-1]}
-        assert set(runs.names(memory.workspace)) >= set(later)
+        assert set(journal.names(memory.workspace)) - set(later) <= {made[30], made[-1]}
+        assert set(journal.names(memory.workspace)) >= set(later)

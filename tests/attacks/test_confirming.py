@@ -22,10 +22,9 @@ from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, PreviewOutdated
-from commonplace.changes import runs
-from commonplace.changes.spool import Spool
 from commonplace.edit.forget import journal, targets
 from commonplace.storage import files
+from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import Change
 from tests.attacks.person import SOURCE, Person
@@ -214,7 +213,7 @@ def test_an_undo_since_takes_back_no_more_than_was_shown(root: Path, memory: Mem
         assert person.types("y") == 1
     assert "look again" in person.shown
     assert (root / DAY).read_bytes() == before
-    assert not any(run.about.kind == "undo" for run in runs.listed(memory.workspace))
+    assert not any(run.about.kind == "undo" for run in journal.listed(memory.workspace))
 
 
 def test_what_is_proposed_is_what_is_written(root: Path) -> None:
@@ -317,10 +316,10 @@ def test_which_of_two_equal_lines_is_meant(root: Path, memory: Memory) -> None:
 
 
 def test_an_entry_that_waits_counts_as_a_note(root: Path, memory: Memory) -> None:
-    spool = Spool(memory.workspace)
-    spool.append(Entry("Mira sold the boat.", datetime(2026, 2, 13, 9)))
+    queue = Queue(memory.workspace)
+    queue.append(Entry("Mira sold the boat.", datetime(2026, 2, 13, 9)))
     preview = memory.forget(Selection("person", "Mira"), dry_run=True)
-    spool.append(Entry("Mira bought a kite.", datetime(2026, 2, 13, 10)))
+    queue.append(Entry("Mira bought a kite.", datetime(2026, 2, 13, 10)))
     with pytest.raises(PreviewOutdated):
         memory.forget(preview)
     assert LINES[0] in said(root)

@@ -538,8 +538,9 @@ datetime.datetime = Shifted
 from pathlib import Path
 from commonplace import Memory
 from commonplace.edit.forget import requests
-from commonplace.changes import runs, undo as undoing
-from commonplace.changes import spool
+from commonplace.changes import undo as undoing
+from commonplace.storage import journal
+from commonplace.storage.queue import Queue
 from commonplace.upkeep import rollup
 from commonplace.types import Entry, Selection
 DAY = 86400.0
@@ -557,14 +558,14 @@ with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memor
         text = (memory.workspace.root / "memory" / "rules.md").read_text()
         found[f"undo {place}"] = f"rule {place} says two" not in text
         memory.correct(f"rule {place} says one.", f"rule {place} says three.")
-        waiting = spool.Spool(memory.workspace)
+        waiting = Queue(memory.workspace)
         waiting.append(Entry(f"spooled {place}.", Shifted(2026, 2, 13, 12)))
         waiting.drain(memory.capture)
         rollup.rollup(memory)
         memory.forget(Selection("text", f"secret {place} larch."))
         memory.recall("walnut")
         memory.status(), memory.usage()
-        found[f"runs {place}"] = len(runs.names(memory.workspace)) > 0
+        found[f"runs {place}"] = len(journal.names(memory.workspace)) > 0
     shift = 0.0
     memory.sync()
 text = "".join(path.read_text() for path in Path(sys.argv[1]).rglob("*.md"))

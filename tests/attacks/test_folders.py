@@ -13,6 +13,7 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.cli.application import cli
+from commonplace.storage import state
 from tests.attacks import folders
 
 LIMIT_S = 20
@@ -152,7 +153,8 @@ def test_records_that_came_with_a_folder_are_neither_obeyed_nor_known(tmp_path: 
     for name in ("history", "erasing", "spool", "pending", "batches.json", "consolidated.json"):
         assert (root / ".commonplace" / "old" / name).exists(), name
     workspace = paths.Workspace(root)
-    assert not any(path.exists() for path in (workspace.erasing, workspace.pending, workspace.consolidated))
+    assert not workspace.erasing.exists()
+    assert state.rows(workspace, "SELECT * FROM value WHERE kind IN ('session', 'consolidated')") == []
     assert not (workspace.state / "batches.json").exists()
     assert folders.RUN not in run(root, ["log"]).output
     assert run(root, ["undo", folders.RUN, "--yes"]).exit_code != 0

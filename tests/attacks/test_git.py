@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commonplace.base import paths
-from commonplace.changes import runs
 from commonplace.cli.application import cli
-from commonplace.storage import git
+from commonplace.storage import git, journal
 from tests.cli.conftest import command, environment
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -358,7 +357,7 @@ def correct(trap: Trap) -> str:
     """Correct a statement; return why it was not committed."""
     result = trap.run(*COMMANDS[4])
     assert result.exit_code == 0, result.output
-    return runs.listed(paths.Workspace(trap.root))[0].uncommitted
+    return journal.listed(paths.Workspace(trap.root))[0].uncommitted
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "common", "tree"])
@@ -504,4 +503,4 @@ def test_nothing_is_left_of_the_view(trap: Trap, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     assert correct(trap) == ""
     assert list((tmp_path / "temporary").iterdir()) == []
-    assert paths.Workspace(trap.root).history.is_dir()
+    assert journal.names(paths.Workspace(trap.root))

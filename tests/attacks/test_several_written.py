@@ -20,7 +20,8 @@ from commonplace.agent.items import Items, Put
 from commonplace.agent.store import MemoryStore
 from commonplace.base.errors import AccessDenied, CommonplaceError
 from commonplace.base.paths import Workspace
-from commonplace.changes.spool import Spool
+from commonplace.storage import state
+from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Turn
 from tests.attacks.realm import EVERYWHERE, Place, Realm, build, enter, live
@@ -125,7 +126,7 @@ def writers(memory: Memory) -> Iterator[Callable[[], object]]:
     ):
         yield lambda name=name, arguments=arguments: files.call(name, arguments)
     yield lambda: items.put([Put(("a",), "b", {"x": "y"})])
-    yield lambda: Spool(memory.workspace).append(Entry("x", now))
+    yield lambda: Queue(memory.workspace).append(Entry("x", now))
     yield lambda: Transcript.open(memory.workspace, "s1").append([Turn("user", "x")])
     yield lambda: memory.correct(f"The {EVERYWHERE} opened", "x")
     for name, arguments in (
@@ -147,7 +148,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def test_no_writer_changes_what_an_agent_only_reads(realm: Realm) -> None:
     team = realm["team"]
     with Memory.open(team.root, agent="reader") as memory:
-        before, spooled = notes(team), everything(Workspace(team.root).spool)
+        before, queued = notes(team), state.rows(Workspace(team.root), "SELECT * FROM queue")
         for write in writers(memory):
             with pytest.raises(CommonplaceError, match="does not write"):
                 write()
@@ -160,7 +161,7 @@ def test_no_writer_changes_what_an_agent_only_reads(realm: Realm) -> None:
             event = {"hook_event_name": name, "session_id": "s1", "cwd": "/", **more}
             ClientEvents(memory, "reader", later=lambda work: work()).answer(event)
             assert notes(team) == before
-        assert everything(Workspace(team.root).spool) == spooled
+        assert state.rows(Workspace(team.root), "SELECT * FROM queue") == queued
 
 
 def test_nothing_of_one_memory_lies_in_another(realm: Realm) -> None:

@@ -19,6 +19,7 @@ from commonplace.providers.cache import AnswerCache, answer_key
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.redaction import redact
+from commonplace.storage import queue, state
 
 TOKEN = "ghp_" + "x7Yk2m9Tq4Lw8Zr3Vb6Nc1Hd5Js0Fg8Pa2Qe"
 KIND = "github-token"  # the detector that a program of before lacks
@@ -89,10 +90,10 @@ def workspace(tmp_path: Path, use: Rules) -> Path:
     (root / "sessions").mkdir()
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (root / "sessions" / "a.jsonl").write_text(text, "utf-8")
-    spool = paths.Workspace(root).spool
-    spool.mkdir(exist_ok=True)
-    entry = {"text": f"reach it with {TOKEN}", "at": "2026-01-02T03:04:05"}
-    (spool / "spool.jsonl").write_text(json.dumps(entry) + "\n" + '{"text": "plain"}\n', "utf-8")
+    with state.writing(paths.Workspace(root)) as connection:
+        for text in (f"reach it with {TOKEN}", "plain"):
+            entry = json.dumps({"text": text, "at": "2026-01-02T03:04:05"})
+            connection.execute("INSERT INTO queue(size, data) VALUES (1, ?)", (entry,))
     (paths.Workspace(root).state / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
     cache = AnswerCache()
     cache.keep(
@@ -143,9 +144,10 @@ def test_what_holds_no_secret_stays(workspace: Path, use: Rules) -> None:
     assert turns[1]["content"] == "a plain answer"
     arguments = json.loads(turns[2]["tool_calls"][0]["function"]["arguments"])
     assert arguments == {"to": "Ada", "key": "x\n[REDACTED:github-token]"}
-    entries = (paths.Workspace(workspace).spool / "spool.jsonl").read_text().splitlines()
-    assert json.loads(entries[0])["text"].startswith("reach it with")
-    assert entries[1] == '{"text": "plain"}'
+    rows = state.rows(paths.Workspace(workspace), "SELECT data FROM queue ORDER BY id")
+    first, second = (json.loads(data)["text"] for (data,) in rows)
+    assert first.startswith("reach it with")
+    assert second == "plain"
     assert (paths.Workspace(workspace).state / "server.log").read_text().splitlines()[1] == "GET /plain"
     cache = AnswerCache()
     assert cache.stats().entries == 1
@@ -173,7 +175,7 @@ def test_one_that_was_killed_is_done_again(
                 done: list[str] = []
 
                 def killed(site, name, targets, place=place, done=done):
-                    if len(done) > place:  # the spool, which is the first, and some of the others
+                    if len(done) > place:  # the queue, which is the first, and some of the others
                         raise KeyboardInterrupt
                     done.append(name)
                     return forget(site, name, targets)
@@ -186,10 +188,8 @@ def test_one_that_was_killed_is_done_again(
     assert ours(workspace) == []
 
 
-def test_a_short_secret_in_the_spool_keeps_its_entry(workspace: Path) -> None:
-    line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"}).encode() + b"\n"
-    from commonplace.changes import spool
-
-    after = spool.without(line, stores.Redaction())
-    assert len(after) == len(line)
+def test_a_short_secret_in_the_queue_keeps_its_entry(workspace: Path) -> None:
+    line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"})
+    after = queue.without(line, stores.Redaction())
+    assert after
     assert json.loads(after)["text"] == "the password: *** is for the gate"

@@ -235,17 +235,17 @@ def test_state_moves_with_its_folder_and_never_over_another(tmp_path: Path) -> N
     old, new = Workspace(tmp_path / "old"), Workspace(tmp_path / "new")
     assert not paths.move_state(old.root, new.root)
     paths.prepare_state(old)
-    make(old.state, "spool/entries.jsonl")
+    make(old.state, "usage.sqlite")
     make(old.index.parent, "index.sqlite")
     assert paths.move_state(old.root, new.root)
-    assert (new.spool / "entries.jsonl").is_file()
+    assert new.usage.is_file()
     assert new.index.is_file()
     assert list(paths.known_states()) == [(new.root, new.state)]
     paths.prepare_state(old)
     with pytest.raises(NoteUnreadable, match="already"):
         paths.move_state(old.root, new.root)
     assert old.state.is_dir()
-    assert (new.spool / "entries.jsonl").is_file()
+    assert new.usage.is_file()
 
 
 def test_state_is_dropped_and_the_notes_stay(root: Path) -> None:

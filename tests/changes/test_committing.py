@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.changes import runs, transaction, undo
+from commonplace.changes import transaction, undo
 from commonplace.config.settings import History
-from commonplace.storage import git
+from commonplace.storage import git, journal
 from commonplace.types.changes import About, Change, Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -235,11 +235,11 @@ def test_what_waited_is_committed_with_the_next(workspace: paths.Workspace, ask:
     held = workspace.root.parent / ".git" / "index.lock"
     held.touch()
     first = made(workspace, "waits", memory=b"ours\n")
-    assert first.uncommitted.startswith(runs.WAITING)
+    assert first.uncommitted.startswith(journal.WAITING)
     held.unlink()
     made(workspace, memory=b"more\n")
     assert subjects(ask) == ["commonplace: move", "commonplace: waits", "first"]
-    assert all(run.commit and not run.uncommitted for run in runs.listed(workspace))
+    assert all(run.commit and not run.uncommitted for run in journal.listed(workspace))
 
 
 def test_what_waited_does_not_go_back_behind_the_owner(workspace: paths.Workspace, ask: Ask) -> None:
@@ -251,7 +251,7 @@ def test_what_waited_does_not_go_back_behind_the_owner(workspace: paths.Workspac
     ask("commit", "-qam", "the owner's")
     made(workspace, archive=b"new\n")
     assert subjects(ask) == ["commonplace: move", "the owner's", "first"]
-    assert "changed since" in runs.listed(workspace)[1].uncommitted
+    assert "changed since" in journal.listed(workspace)[1].uncommitted
     assert ask("status", "--short") == ""
 
 

@@ -16,8 +16,10 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.changes import runs, transaction, undo
+from commonplace.changes import transaction, undo
 from commonplace.config.settings import History
+from commonplace.storage import journal
+from commonplace.storage import state as database
 from tests.cli.conftest import environment
 
 CHILDREN = """
@@ -26,6 +28,7 @@ from pathlib import Path
 from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.changes import transaction as applying, committing, undo as undoing
+from commonplace.storage import journal
 from commonplace.types.changes import About, Change
 
 start, places, what, git, stride = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4], int(sys.argv[5])
@@ -65,6 +68,8 @@ if git == "auto":
 else:
     for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
         fatal(os, name)
+    for name in ("put", "save"):  # what happens within is one transaction of SQLite
+        fatal(journal, name)
 for step in range(1, 400, stride):
     place = places / f"{step:03}"
     shutil.copytree(start, place)
@@ -156,7 +161,7 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> list[paths.Workspace]:
 def killed(moving: list[paths.Workspace], tmp_path: Path) -> paths.Workspace:
     """A workspace whose first file is exchanged and whose run is begun."""
     for workspace in moving:
-        begun = any(run.state == "begun" for run in runs.listed(workspace))
+        begun = any(run.state == "begun" for run in journal.listed(workspace))
         if begun and [notes(workspace).get(path) == NEW.get(path) for path in ORDER] == [True, False, False]:
             killed = paths.Workspace(Path(shutil.copytree(workspace.root, tmp_path / "killed")))
             shutil.copytree(workspace.state, killed.state)
@@ -177,16 +182,15 @@ def test_killed_at_any_step_of_a_change(tmp_path: Path, what: str, stride: int) 
     lay_out(tmp_path / "notes")
     for workspace in deaths(tmp_path / "notes", what, stride=stride):
         assert_each_old_or_new(workspace)
-        written = bool(runs.names(workspace))
+        written = bool(journal.names(workspace))
         transaction.recover(workspace)
         assert notes(workspace) == (NEW if written else OLD)
         assert litter(workspace) == []
-        assert [run.state for run in runs.listed(workspace)] == ["done"] * written
+        assert [run.state for run in journal.listed(workspace)] == ["done"] * written
         if not written:
             continue
         if what == "forget":
-            (name,) = runs.names(workspace)
-            assert os.listdir(workspace.history / name) == ["run.json"]
+            assert journal.size(workspace) == 0
         else:
             undo.undo(workspace)
             assert notes(workspace) == OLD
@@ -197,16 +201,16 @@ def test_killed_at_any_step_of_an_undo(tmp_path: Path, stride: int) -> None:
     moved(lay_out(tmp_path / "notes"))
     for workspace in deaths(tmp_path / "notes", "undo", stride=stride):
         assert_each_old_or_new(workspace)
-        begun = len(runs.names(workspace)) == 2
+        begun = len(journal.names(workspace)) == 2
         transaction.rewrite(workspace, lambda read: [], transaction.About("write", "nothing"))  # carries on
         assert notes(workspace) == (OLD if begun else NEW)
         assert litter(workspace) == []
-        run = runs.listed(workspace)[-1]
+        run = journal.listed(workspace)[-1]
         assert bool(run.undone) == begun
         if begun:
             with pytest.raises(undo.NothingToUndo):
                 undo.undo(workspace)
-            undo.undo(workspace, runs.names(workspace)[-1])  # the undo: which does it again
+            undo.undo(workspace, journal.names(workspace)[-1])  # the undo: which does it again
         assert notes(workspace) == NEW
         undo.undo(workspace)
         assert notes(workspace) == OLD
@@ -223,24 +227,11 @@ def test_a_file_that_somebody_changed_before_recovery_is_left(killed: paths.Work
 
 
 def test_bytes_that_were_tampered_with_are_not_written(killed: paths.Workspace) -> None:
-    (name,) = runs.names(killed)
-    (killed.history / name / "1.z").write_bytes(b"tampered")
+    with database.writing(killed) as connection:
+        connection.execute("UPDATE blob SET bytes = ?", (b"tampered",))
     assert ["damaged" in told for told in transaction.warnings(killed)] == [True]
     assert killed.memory_file.read_bytes() == OLD["MEMORY.md"]
     assert litter(killed) == []
-
-
-def test_a_record_that_was_tampered_with_reaches_nothing_outside(
-    killed: paths.Workspace, tmp_path: Path
-) -> None:
-    outside = tmp_path / "outside.md"
-    outside.write_bytes(OLD["MEMORY.md"])
-    (name,) = runs.names(killed)
-    record = killed.history / name / "run.json"
-    record.write_bytes(record.read_bytes().replace(b'"MEMORY.md"', b'"../outside.md"'))
-    (recovered,) = transaction.recover(killed)
-    assert recovered.files[1].left
-    assert outside.read_bytes() == OLD["MEMORY.md"]
 
 
 @pytest.mark.parametrize("becomes", ["link", "folder"])
@@ -259,23 +250,6 @@ def test_a_file_that_became_a_link_outwards_or_a_folder_is_left(
     assert outside.read_bytes() == OLD["MEMORY.md"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"about": 3}', b"\xff" * 9, b"[" * 100_000])
-def test_a_damaged_record_stops_nobody(killed: paths.Workspace, damage: bytes) -> None:
-    (name,) = runs.names(killed)
-    (killed.history / name / "run.json").write_bytes(damage)
-    assert transaction.recover(killed) == []
-    assert runs.damaged(killed) == [name]
-    before = transaction.read(killed, "MEMORY.md")
-    run = transaction.apply(
-        killed, [transaction.Change("MEMORY.md", before, b"new\n")], transaction.About("write", "new")
-    )
-    assert run is not None
-    undo.undo(killed)
-    assert killed.memory_file.read_bytes() == before
-    with pytest.raises(undo.NotUndone, match="damaged"):
-        undo.undo(killed, name)
-
-
 def test_a_sync_carries_on_and_says_what_was_left(killed: paths.Workspace) -> None:
     killed.memory_file.write_bytes(b"the owner's\n")
     with Memory.open(killed.root, overrides={"embedding.provider": "none"}) as memory:
@@ -285,7 +259,7 @@ def test_a_sync_carries_on_and_says_what_was_left(killed: paths.Workspace) -> No
 
 
 @sampled
-def test_killed_at_any_step_of_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int) -> None:
+def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
     start = tmp_path / "notes"
     lay_out(start)
     (start / "staged.txt").write_text("staged\n")
@@ -300,18 +274,11 @@ def test_killed_at_any_step_of_a_commit(tmp_path: Path, monkeypatch: pytest.Monk
         subjects = git(workspace, "log", "--format=%s").splitlines()
         if subjects[0] == "commonplace: more":
             assert subjects[1:] == ["commonplace: move", "commonplace: edits found before move"]
-            assert {run.commit != "" for run in runs.listed(workspace)} == {True}
+            assert {run.commit != "" for run in journal.listed(workspace)} == {True}
             assert git(workspace, "status", "--short") == "A  staged.txt\n"
         else:
             assert more.uncommitted
             assert (workspace.root / ".git" / "index.lock").exists()
-    left = list((tmp_path / "temporary").iterdir())
-    assert left
-    for view in left:
-        os.utime(view, (0, 0))
-    monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path / "temporary"))
-    transaction.apply(workspace, [transaction.Change("a.md", None, b"a\n")], about, settings=settings)
-    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def git(workspace: paths.Workspace, *words: str) -> str:

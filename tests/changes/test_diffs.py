@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import transaction
+from commonplace.storage import diffs, journal, state
 from commonplace.types.changes import Change
 from tests.changes.conftest import ABOUT, Changing
 
@@ -70,23 +71,13 @@ def test_any_bytes_can_be_shown(before: bytes, after: bytes) -> None:
 def test_a_run_is_shown_as_far_as_it_is_kept(workspace: paths.Workspace, change: Changing) -> None:
     run = transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
     assert run is not None
-    assert "+# M" in runs.diff(workspace, run)
-    (workspace.history / run.id / "0.z").unlink()
-    assert runs.diff(workspace, run) == "# MEMORY.md: is not as it was written"
+    assert "+# M" in journal.diff(workspace, run)
+    with state.writing(workspace) as connection:
+        connection.execute("DELETE FROM blob")
+    assert journal.diff(workspace, run) == "# MEMORY.md: is not kept"
     gone = transaction.apply(workspace, [change("MEMORY.md", b"#\n")], ABOUT, keep=False)
     assert gone is not None
-    assert runs.diff(workspace, gone) == "# MEMORY.md: what it was before is not kept"
-
-
-def test_copies_are_for_nobody_who_may_not_read_the_note(
-    workspace: paths.Workspace, change: Changing
-) -> None:
-    workspace.memory_file.chmod(0o600)
-    run = transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
-    assert run is not None
-    kept = sorted((workspace.history / run.id).iterdir())
-    assert [path.name for path in kept] == ["0.z", "run.json"]
-    assert [path.stat().st_mode & 0o077 for path in kept] == [0, 0]
+    assert journal.diff(workspace, gone) == "# MEMORY.md: what it was before is not kept"
 
 
 def test_the_copies_are_neither_searched_nor_shown(workspace: paths.Workspace, change: Changing) -> None:

@@ -18,6 +18,9 @@ from commonplace.base.paths import Workspace
 from commonplace.cli.application import COMMANDS
 from commonplace.cli.completion import SHELLS
 from commonplace.cli.offers import MOST
+from commonplace.storage import journal
+from commonplace.types.changes import About
+from commonplace.types.changes import Run as Made
 from tests.cli.conftest import SOURCE, Run, called, environment
 
 
@@ -37,7 +40,7 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
     (tmp_path / "docs" / "白茶 1.md").write_text("# White tea\n")
     run("collection", "add", str(tmp_path / "docs"))
     Workspace(workspace).settings.write_text("[agents.scout.search]\nlimit = 5\n")
-    (Workspace(workspace).history / "20260213-100000-abcdef").mkdir(parents=True)
+    journal.put(Workspace(workspace), Made("20260213-100000-abcdef", About("write", "x"), "", (), "done"))
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text("")
     (workspace / "MEMORY.md").write_text("# Memory\n\n## Tea\n\n- White.\n\n## People & places\n\n- Lin.\n")

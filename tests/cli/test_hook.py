@@ -19,6 +19,7 @@ from commonplace.agent import client_events
 from commonplace.base.paths import Workspace
 from commonplace.cli import hook
 from commonplace.servers import local
+from commonplace.storage import state
 from tests.cli.conftest import command, environment
 from tests.places import settings_file
 
@@ -107,6 +108,10 @@ def local_answer(workspace: Path, data: bytes) -> str:
     return answer.decode()
 
 
+def queued(workspace: Path) -> str:
+    return str(state.rows(Workspace(workspace), "SELECT data FROM queue"))
+
+
 @pytest.mark.parametrize("served", [False, True])
 def test_what_a_tool_did_is_written_down(
     workspace: Path, sockets: None, monkeypatch: pytest.MonkeyPatch, served: bool
@@ -116,9 +121,7 @@ def test_what_a_tool_did_is_written_down(
     else:
         monkeypatch.setenv("COMMONPLACE_SERVER_START", "never")
     assert run(workspace, RAN, "--debug") == ""
-    until(
-        lambda: any(b"make all" in path.read_bytes() for path in Workspace(workspace).state.rglob("*.jsonl"))
-    )
+    until(lambda: "make all" in queued(workspace))
     run(workspace, event("Stop"), "--debug")
     until(lambda: any("Ran make all" in path.read_text() for path in (workspace / "memory").glob("*.md")))
 
@@ -266,7 +269,7 @@ def test_a_hook_leaves_no_child_that_holds_the_clients_pipes(workspace: Path) ->
         command("-w", workspace, "hook"), input=RAN, capture_output=True, env=environment(), timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    until(lambda: list(Workspace(workspace).state.rglob("*.jsonl")))
+    until(lambda: "make" in queued(workspace))
 
 
 @pytest.mark.parametrize(
@@ -344,17 +347,6 @@ def test_it_imports_what_full_text_takes_and_no_more(workspace: Path) -> None:
         "shlex",
         "tokenizers",
     }
-
-
-def test_the_session_of_a_hook_is_forgotten_with_everything_of_it(workspace: Path, run: Any) -> None:
-    """What tools ran in a session is a trace of it."""
-    subprocess.run(
-        command("-w", workspace, "hook", "--debug"), input=RAN, check=True, env=environment(), timeout=60
-    )
-    folder = Workspace(workspace).state / "observing"
-    until(lambda: folder.is_dir() and os.listdir(folder))
-    assert run("forget", "--session", "s1", "--yes").exit_code == 0
-    assert os.listdir(folder) == []
 
 
 def test_an_agent_is_given_its_own_memory_wherever_it_is_started(workspace: Path, tmp_path: Path) -> None:

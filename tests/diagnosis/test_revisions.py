@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.changes import runs, transaction
+from commonplace.changes import transaction
 from commonplace.diagnosis import examination, stores
+from commonplace.storage import journal
 from commonplace.types.changes import About, Change
 
 
@@ -27,15 +28,13 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
         made.append(run)
     state, fine, _ = told(tmp_path)["stores.history"]
     assert (state, fine.partition(";")[0]) == ("ok", "3 generated changes can be read")
-    (workspace.history / made[0].id / "run.json").write_text("{")
     left = tuple(replace(file, left="was changed") for file in made[1].files)
-    runs.save(workspace, replace(made[1], state="partial", files=left))
-    runs.save(workspace, replace(made[2], state="begun"))
+    journal.save(workspace, replace(made[1], state="partial", files=left))
+    journal.save(workspace, replace(made[2], state="begun"))
     found = told(tmp_path)
     assert {status for status, _, _ in found.values()} == {"warning"}
     assert made[2].id in found["stores.history"][1]
     assert "commonplace sync" in found["stores.history"][2]
     assert made[1].id in found["stores.history_partial"][1]
-    assert "delete it" in found["stores.history_damaged"][2]
     transaction.recover(workspace)
     assert "stores.history" not in told(tmp_path)

@@ -8,9 +8,10 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.changes import runs, undo
+from commonplace.changes import undo
 from commonplace.edit.correct import Correction, confirm, correct
 from commonplace.edit.resolve import StatementNotFound
+from commonplace.storage import journal
 from commonplace.types import Cited, Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes
 from tests.places import settings_file
@@ -36,7 +37,7 @@ def test_every_copy_is_struck_and_one_replacement_stands(memory: Memory, root: P
     assert (root / "memory/2026-02-14.md").read_bytes().endswith(b"<!-- cp: from=MEMORY.md#L7 -->")
     assert done.struck == ("MEMORY.md#L5", "memory/2026-02-13.md#L3", "memory/2026-02-13.md#L5")
     assert (done.written, done.similar, done.redacted) == ("MEMORY.md#L6", (), ())
-    run = runs.load(memory.workspace, done.run)
+    run = journal.load(memory.workspace, done.run)
     assert run is not None
     assert (run.about.kind, run.about.title, run.about.why) == ("correct", "correct MEMORY.md#L5", "moved")
 
@@ -53,7 +54,7 @@ def test_a_dry_run_writes_nothing(memory: Memory, root: Path) -> None:
     before = notes(root)
     planned = memory.correct(OLD, NEW, now=NOW, dry_run=True)
     assert notes(root) == before
-    assert not runs.names(memory.workspace)
+    assert not journal.names(memory.workspace)
     done = memory.correct(OLD, NEW, now=NOW)
     assert (planned.run, planned.struck, planned.written, planned.diff) == (
         "",
@@ -84,7 +85,7 @@ def test_an_agent_says_who_it_is(memory: Memory, root: Path) -> None:
         "  Really. <! -- by: owner -->\n"
     ) in text
     assert "recalled" not in text
-    (run,) = runs.listed(memory.workspace)
+    (run,) = journal.listed(memory.workspace)
     assert (run.about.by, run.about.agent, run.about.session) == ("agent", "nano", "s1")
 
 

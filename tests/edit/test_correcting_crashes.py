@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.changes import runs, transaction
+from commonplace.changes import transaction
+from commonplace.storage import journal
 from tests.edit.conftest import NOW, notes
 
 CORRECT = """
@@ -95,14 +96,14 @@ def test_whoever_is_killed_leaves_old_or_new(
         found = notes(place)
         assert all(found[path] in (old[path], new[path]) for path in old)
         with Memory.open(place, overrides={"embedding.provider": "none"}) as memory:
-            begun = any(one.state == "begun" for one in runs.listed(memory.workspace))
+            begun = any(one.state == "begun" for one in journal.listed(memory.workspace))
             if begun and found == old and not carried_on:  # by whoever changes something next
                 carried_on = True
                 memory.correct("Rollback takes two steps.", "Rollback takes three steps.", now=NOW)
                 text = (place / "MEMORY.md").read_text()
                 assert "Thursdays" in text
                 assert "three steps" in text
-                assert {one.state for one in runs.listed(memory.workspace)} == {"done"}
+                assert {one.state for one in journal.listed(memory.workspace)} == {"done"}
                 continue
             transaction.recover(memory.workspace)
         settled = notes(place)

@@ -20,8 +20,8 @@ import pytest
 from commonplace import Memory
 from commonplace.base import tokens
 from commonplace.base.paths import Workspace
-from commonplace.changes.spool import Spool
 from commonplace.config.settings import Recall
+from commonplace.storage.queue import Queue
 from tests.copies import Template
 
 FRAME = "<recalled-notes note="
@@ -146,7 +146,7 @@ def locked(workspace: Path) -> Iterator[None]:
 def synced(workspace: Path) -> str:
     """Have what was observed written into notes and index, and return all notes."""
     with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
-        drained = Spool(memory.workspace).drain(memory.capture)
+        drained = Queue(memory.workspace).drain(memory.capture)
         assert not drained.trouble
         memory.sync()
     return "\n".join(path.read_text("utf-8") for path in sorted(workspace.rglob("*.md")))

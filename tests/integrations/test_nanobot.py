@@ -23,6 +23,7 @@ from nanobot.agent.tools.context import ToolContext
 from commonplace.agent.seen import KIND
 from commonplace.base.paths import Workspace
 from commonplace.integrations import nanobot as adapter
+from commonplace.storage import keyvalue
 from tests.agent.model_server import Model, Say, model_serving
 from tests.cli import conftest as cli
 from tests.integrations.connected import stop_server, ten_turns_by_tools
@@ -269,4 +270,4 @@ def test_processes_that_come_and_go_share_what_was_given_and_sum_up_what_was_lef
     assert "agent: nanobot; session: cli:test" in notes
     assert (own / "memory" / "MEMORY.md").read_text() == long_term
     assert files_with(own, "<recalled-notes") == []
-    assert list((Workspace(own).state / KIND).glob("*.json"))
+    assert keyvalue.each(Workspace(own), KIND)

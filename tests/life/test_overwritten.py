@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -303,7 +304,7 @@ def test_what_is_forgotten_goes_from_every_version_that_is_kept(owner: Owner) ->
 
 
 def everything(owner: Owner) -> str:
-    """All that the files of a memory say, compressed ones too, but for its database."""
+    """All that the files of a memory say, compressed ones and its history too, but for other databases."""
     texts = []
     for path in (*owner.folder.rglob("*"), *owner.place("state").rglob("*")):
         if path.is_file() and ".sqlite" not in path.name:
@@ -311,6 +312,11 @@ def everything(owner: Owner) -> str:
             with suppress(zlib.error):
                 data = zlib.decompress(data)
             texts.append(f"{path} {data.decode('utf-8', 'replace')}")
+    with closing(sqlite3.connect(owner.place("state") / "state.sqlite")) as connection:
+        for (data,) in connection.execute("SELECT bytes FROM blob UNION ALL SELECT data FROM change"):
+            with suppress(zlib.error, TypeError):
+                data = zlib.decompress(data)
+            texts.append(data if isinstance(data, str) else data.decode("utf-8", "replace"))
     return "\n".join(texts)
 
 

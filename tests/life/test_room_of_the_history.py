@@ -7,11 +7,10 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,14 @@ def lines(count: int, seed: int = 3) -> list[str]:
     return [f"- {' '.join(chance.choices(WORDS, k=12))} {chance.randrange(10**6)}.\n" for _ in range(count)]
 
 
-def history(owner: Owner) -> list[Path]:
-    return [path for path in (owner.place("state") / "history").rglob("*") if path.is_file()]
+def state(owner: Owner) -> sqlite3.Connection:
+    return sqlite3.connect(owner.place("state") / "state.sqlite")
 
 
 def room(owner: Owner) -> int:
-    return sum(path.stat().st_size for path in history(owner))
+    with closing(state(owner)) as connection:
+        ((size,),) = connection.execute("SELECT total(length(bytes)) FROM blob").fetchall()
+    return int(size)
 
 
 def test_sixty_corrections_of_a_long_note_take_little_room_and_are_taken_back_exactly(owner: Owner) -> None:
@@ -65,39 +66,12 @@ def test_beyond_its_size_the_oldest_changes_go(owner: Owner) -> None:
     assert f"- The lamp is {n}." in owner.read("MEMORY.md")
 
 
-def as_before(owner: Owner) -> None:
-    """Write the bytes of a history as version 0.1 did."""
-    for path in history(owner):
-        if path.suffix == ".z":
-            sizes, _, data = zlib.decompress(path.read_bytes()).partition(b"\n")
-            before, after = sizes.split()
-            end = 0 if before == b"-" else int(before)
-            for side, size, part in (("before", before, data[:end]), ("after", after, data[end:])):
-                if size != b"-":
-                    path.with_suffix(f".{side}").write_bytes(part)
-            path.unlink()
-
-
-EDITS: dict[str, Callable[[str], str]] = {
-    "a line": lambda text: text.replace("Gas", "Tea"),
-    "all lines": lambda text: "# Other\n",
-    "nothing": lambda text: text,
-    "one more": lambda text: f"{text}- Zorvexqui sang.\n",
-    "empty": lambda text: "",
-    "Chinese": lambda text: f"{text}- 水表在地下室。\n",
-}
-
-
-@pytest.mark.parametrize("is_old", [False, True])
-def test_what_version_01_kept_is_shown_undone_and_forgotten_too(owner: Owner, is_old: bool) -> None:
+def test_what_is_kept_is_shown_undone_and_forgotten_too(owner: Owner) -> None:
     memory = owner.memory()
     owner.note("MEMORY.md", "# Memory\n\n- Zorvexqui hikes.\n- Gas costs 30.\n- Rain.\n")
     memory.correct("Gas costs 30.", "Gas costs 40.")
     memory.correct("Zorvexqui hikes.", "Zorvexqui swims.")
     memory.correct("Rain.", "Sun.")
-    if is_old:
-        as_before(owner)
-        assert any(path.suffix == ".before" for path in history(owner))
     runs = re.findall(r"\d{8}-\d{6}(?:-\w{6})?", owner.ok("log"))
     assert "Zorvexqui swims" in owner.ok("log", runs[1])
     assert "Zorvexqui" in everything(owner)
@@ -112,28 +86,24 @@ def test_what_version_01_kept_is_shown_undone_and_forgotten_too(owner: Owner, is
 
 
 @pytest.mark.parametrize("damage", ["cut", "a bit", "plain", "empty"])
-def test_a_damaged_history_refuses_an_undo_and_keeps_no_forgotten_word(owner: Owner, damage: str) -> None:
+def test_damaged_bytes_refuse_an_undo_and_keep_no_forgotten_word(owner: Owner, damage: str) -> None:
     memory = owner.memory()
     owner.note("MEMORY.md", "# Memory\n\n- Zorvexqui hikes.\n- Gas costs 30.\n")
     memory.correct("Gas costs 30.", "Gas costs 40.")
     memory.close()
-    (kept,) = (path for path in history(owner) if path.suffix == ".z")
-    data = kept.read_bytes()
-    middle = len(data) // 2
-    damaged = {
-        "cut": data[:-6], "a bit": data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :],
-        "plain": b"Zorvexqui", "empty": b"",
-    }  # fmt: skip
-    kept.write_bytes(damaged[damage])
-    if damage != "cut":
-        assert "not as it was written" in owner.run("undo", "--yes").err
+    with closing(state(owner)) as connection, connection:
+        for digest, data in connection.execute("SELECT digest, bytes FROM blob").fetchall():
+            middle = len(data) // 2
+            damaged = {
+                "cut": data[:-6], "a bit": data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :],
+                "plain": b"Zorvexqui", "empty": b"",
+            }  # fmt: skip
+            connection.execute("UPDATE blob SET bytes = ? WHERE digest = ?", (damaged[damage], digest))
+    note = owner.read("MEMORY.md")
+    assert owner.run("undo", "--yes").code
+    assert owner.read("MEMORY.md") == note
     owner.ok("forget", "--person", "Zorvexqui", "--yes")
     assert "Zorvexqui" not in everything(owner)
-    for path in history(owner):
-        data = path.read_bytes()
-        with suppress(zlib.error):
-            data = zlib.decompressobj().decompress(data)
-        assert b"orvexqui" not in data
 
 
 KILLED = """
@@ -154,17 +124,12 @@ with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memor
 """
 
 
-@pytest.mark.parametrize("is_old", [False, True])
 @pytest.mark.parametrize(("kind", "what"), [("person", "Zorvexqui"), ("note", "memory/z.md")])
-def test_a_kill_between_its_files_is_carried_on(
-    owner: Owner, tmp_path: Path, is_old: bool, kind: str, what: str
-) -> None:
+def test_a_kill_amid_a_forgetting_is_carried_on(owner: Owner, tmp_path: Path, kind: str, what: str) -> None:
     memory = owner.memory()
     owner.note("memory/z.md", "# Z\n\n- Zorvexqui hikes.\n- Gas costs 30.\n")
     memory.correct("Gas costs 30.", "Gas costs 40.")
     memory.close()
-    if is_old:
-        as_before(owner)
     first = tmp_path / "first"
     shutil.copytree(owner.folder, first)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from commonplace import Memory
 from commonplace.base.paths import Workspace
-from commonplace.changes import runs
+from commonplace.storage import journal
 from commonplace.types import Statement
 from tests.lifetime import checks
 
@@ -138,7 +138,7 @@ def check_record(root: Path, rounds: list[int]) -> None:
     checks.check_well_formed(root)
     assert b"- The project is called Kestrel. <!-- pinned -->" in checks.pinned(root)
     workspace = Workspace(root)
-    recorded = [found for name in runs.names(workspace) if (found := runs.load(workspace, name))]
+    recorded = [found for name in journal.names(workspace) if (found := journal.load(workspace, name))]
     kinds = [found.about.kind for found in recorded]
     assert kinds.count("consolidate") == sum(rounds)
     assert kinds.count("correct") == 2 * (ENTRIES // 4)
@@ -148,8 +148,8 @@ def check_record(root: Path, rounds: list[int]) -> None:
     after = [file.after for file in chain]
     begun = [file.before for file in chain]
     assert len(set(after)) == len(after)
-    assert sorted([*begun, runs.digest((root / "MEMORY.md").read_bytes())]) == sorted(
-        [*after, runs.digest(START.encode())]
+    assert sorted([*begun, journal.digest((root / "MEMORY.md").read_bytes())]) == sorted(
+        [*after, journal.digest(START.encode())]
     )
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()

@@ -14,7 +14,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.paths import Workspace
-from commonplace.changes import runs
+from commonplace.storage import journal
 from tests.agent.model_server import Asked, Model, Say, last, model_serving
 from tests.cli.conftest import command, environment
 from tests.lifetime import checks
@@ -119,20 +119,20 @@ def check_old_or_new(before: Files, root: Path) -> None:
     """Check that each file of the notes is as it was, or as a run wrote down that it was to be."""
     written = {
         (file.path, file.after)
-        for name in runs.names(Workspace(root))
-        if (found := runs.load(Workspace(root), name))
+        for name in journal.names(Workspace(root))
+        if (found := journal.load(Workspace(root), name))
         for file in found.files
     }
     now = {path: data for path, data in tree(root).items() if not path.endswith(".tmp")}
     for path in before.keys() | now.keys():
         same = before.get(path) == now.get(path)
-        assert same or (path, runs.digest(now.get(path))) in written, path
+        assert same or (path, journal.digest(now.get(path))) in written, path
 
 
 def check_nothing_half(root: Path) -> None:
     """Check that no run is begun and no temporary file is left."""
     workspace = Workspace(root)
-    recorded = [found for name in runs.names(workspace) if (found := runs.load(workspace, name))]
+    recorded = [found for name in journal.names(workspace) if (found := journal.load(workspace, name))]
     assert {found.state for found in recorded} <= {"done"}
     assert not [path for path in tree(root) if path.endswith(".tmp")]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, TextArea
 
-from commonplace.changes import runs
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.memory import Memory
 from commonplace.panel.actions import found_at
 from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
 from commonplace.panel.rows import Place
+from commonplace.storage import journal
 from tests.copies import files_of
 from tests.panel.conftest import NARROW, NOTES, Person, Play
 
@@ -358,7 +358,7 @@ def test_what_is_marked_of_a_consolidation_is_written_and_nothing_without_a_yes(
         await person.sees("Nothing to consolidate")
 
     play(scene)
-    assert [run.about.kind for run in runs.listed(memory.workspace)] == ["consolidate", "consolidate"]
+    assert [run.about.kind for run in journal.listed(memory.workspace)] == ["consolidate", "consolidate"]
 
 
 def test_the_timeline_steps_jumps_opens_and_says_what_is_tentative(play: Play, workspace: Path) -> None:

@@ -24,6 +24,7 @@ from commonplace.cli.doors import DOORS
 from commonplace.servers import local, local_server
 from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
+from commonplace.storage import state
 from tests.cli.conftest import SOURCE, command, environment
 from tests.places import settings_file
 from tests.servers.conftest import Client
@@ -560,8 +561,8 @@ def test_a_flood_of_events_grows_no_threads_and_loses_none(served: LocalServer, 
     # A thread a connection, and none for what is noted; those that were answered end by and by.
     assert most - before <= MOST + clients
     until(lambda: status(workspace)["programs"] == 0)
-    spooled = b"".join(path.read_bytes() for path in Workspace(workspace).spool.rglob("*.jsonl"))
-    assert [number for number in range(count) if b"part-%03d." % number not in spooled] == []
+    queued = str(state.rows(Workspace(workspace), "SELECT data FROM queue"))
+    assert [number for number in range(count) if f"part-{number:03}." not in queued] == []
     assert not [one for one in threading.enumerate() if one.name.startswith("commonplace-hook")]
 
 
@@ -575,8 +576,7 @@ def test_a_server_that_ends_notes_what_it_said_it_took(served: LocalServer, work
     assert ask(workspace, "hook", {"event": event}) == b"ok \n"
     served.end()
     until(lambda: served._listener is None and not served._connections)
-    spooled = b"".join(path.read_bytes() for path in Workspace(workspace).spool.rglob("*.jsonl"))
-    assert b"make last." in spooled
+    assert "make last." in str(state.rows(Workspace(workspace), "SELECT data FROM queue"))
 
 
 def ask(workspace: Path, door: str, request: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.changes import runs
 from commonplace.cli import forgetting
 from commonplace.edit.forget import requests
 from commonplace.render import reports
@@ -19,6 +18,7 @@ from commonplace.servers import methods, protocol
 from commonplace.servers.methods import METHODS, Service, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
 from commonplace.servers.resources import TEMPLATE
+from commonplace.storage import journal
 
 MODERN = {
     VERSION_KEY: "2026-07-28",
@@ -298,7 +298,7 @@ def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> No
         run("memory_write", text="The ferns stand in the hall.")
         run("memory_correct", old="The ferns stand in the hall.", new="The ferns stand outside.")
         run("memory_forget", what="ferns", confirm=run("memory_forget", what="ferns")["confirm"])
-        changes = list(runs.newest_first(memory.workspace))
+        changes = list(journal.newest_first(memory.workspace))
         assert [change.about.kind for change in changes] == ["forget", "correct", "remember"]
         for change in changes:
             assert change.about.by == "agent"

@@ -11,9 +11,10 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.root import Root
-from commonplace.changes import runs, taking_over
-from commonplace.changes.spool import Spool
+from commonplace.changes import taking_over
 from commonplace.memory import Memory
+from commonplace.storage import journal, keyvalue, state
+from commonplace.storage.queue import Queue
 
 LEFT = Path(__file__).with_name("version_0_1.zip")
 
@@ -35,15 +36,14 @@ def seen(notes: Path) -> dict[str, object]:
     workspace = paths.Workspace(notes)
     memory = Memory.open(notes)
     with memory:
-        spool = Spool(workspace)
-        assert not spool.drain(memory.capture).trouble
+        queue = Queue(workspace)
+        assert not queue.drain(memory.capture).trouble
         hits = [hit.text for hit in memory.search("gas").hits]
     return {
-        "runs": [(run.about.title, run.kept) for run in runs.listed(workspace)],
+        "runs": [(run.about.title, run.kept) for run in journal.listed(workspace)],
         "state": sorted(
-            path.relative_to(workspace.state).as_posix()
-            for folder in ("injected", "observing", "overwritten", "imports.json")
-            for path in [workspace.state / folder, *(workspace.state / folder).glob("*")]
+            [kind for (kind,) in state.rows(workspace, "SELECT kind FROM value")]
+            + [path.parent.name for path in workspace.state.glob("overwritten/*")]
         ),
         "notes": {
             path.name: path.read_text() for path in sorted(notes.rglob("*.md")) if "old" not in path.parts
@@ -59,8 +59,7 @@ def test_all_that_was_signed_goes_on(notes: Path) -> None:
         "correct MEMORY.md#L5", "remember Ann likes green tea.", "remember Gas costs 30 euros a month.",
     ]  # fmt: skip
     assert len(found["runs"]) == 5  # type: ignore[arg-type]
-    kept = " ".join(found["state"])  # type: ignore[call-overload]
-    assert all(name in kept for name in ("imports.json", "injected/", "observing/", "overwritten/"))
+    assert {"import", "import key", "injected", "overwritten"} <= set(found["state"])  # type: ignore[call-overload]
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: agent; agent: claude; session: s1;" in texts
     assert "A stranger says hi. <!-- by: untrusted;" in texts
@@ -71,7 +70,7 @@ def test_all_that_was_signed_goes_on(notes: Path) -> None:
 def test_a_change_of_before_can_be_taken_back(notes: Path) -> None:
     memory = Memory.open(notes)
     with memory:
-        named = next(run.id for run in runs.listed(memory.workspace) if run.about.kind == "correct")
+        named = next(run.id for run in journal.listed(memory.workspace) if run.about.kind == "correct")
         memory.undo(named)
     assert "- Gas costs 30 euros a month.\n" in (notes / "MEMORY.md").read_text()
 
@@ -80,10 +79,9 @@ def test_without_the_key_nothing_in_it_is_done(notes: Path) -> None:
     os.remove(paths.user_config_dir() / "signing.key")
     found = seen(notes)
     assert found["runs"] == []
-    assert not any("/" in name for name in found["state"])  # type: ignore[attr-defined]
+    assert found["state"] == []
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: untrusted;" in texts
-    assert not (paths.Workspace(notes).state / "imports.json").exists()
 
 
 def test_it_is_taken_over_once(notes: Path) -> None:
@@ -113,6 +111,8 @@ def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pyte
     with monkeypatch.context() as patch:
         for name in ("create", "rename", "exchange", "make_folder", "descriptor"):
             patch.setattr(Root, name, killing(getattr(Root, name)))
+        patch.setattr(keyvalue, "update", killing(keyvalue.update))
+        patch.setattr(Queue, "extend", killing(Queue.extend))
         with pytest.raises(Killed):
             taking_over.run(paths.Workspace(notes))
     found = seen(notes)
@@ -120,7 +120,7 @@ def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pyte
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert texts.count("Kim moved to Oslo.") == texts.count("A stranger says hi.") == 1
     assert found["old"] == [".gitignore", "old"]
-    assert (paths.Workspace(notes).state / "imports.json").exists()
+    assert "import" in found["state"]  # type: ignore[operator]
 
 
 def test_where_the_folder_cannot_be_changed_it_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:

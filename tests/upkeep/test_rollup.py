@@ -16,10 +16,11 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import PreviewOutdated
-from commonplace.changes import runs, undo
+from commonplace.changes import undo
 from commonplace.demo import unpack
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import parse
+from commonplace.storage import journal
 from commonplace.types.changes import Change
 from commonplace.upkeep import archive, rollup
 from commonplace.upkeep.schedule import due
@@ -553,14 +554,14 @@ def test_originals_are_known_without_the_history(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY})
     run = roll(memory).months[0].run
     assert run is not None
-    runs.remove(memory.workspace, run.id)
+    journal.remove(memory.workspace, run.id)
     assert [found.paths for found in archive.found(memory)] == [("archive/2026/2026-01-13.md",)]
 
 
 def test_a_note_changed_meanwhile_keeps_its_month(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = make({"memory/2026-01-13.md": DAY})
     note = memory.workspace.memory_dir / "2026-01-13.md"
-    begin, late = runs.begin, ["- written while it ran\n"]
+    begin, late = journal.begin, ["- written while it ran\n"]
 
     def meanwhile(workspace: object, changes: list[Change], *rest: object, **named: object) -> object:
         if late:
@@ -568,13 +569,13 @@ def test_a_note_changed_meanwhile_keeps_its_month(make: Make, monkeypatch: pytes
                 file.write(late.pop())
         return begin(workspace, changes, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runs, "begin", meanwhile)
+    monkeypatch.setattr(journal, "begin", meanwhile)
     assert "was changed meanwhile" in roll(memory).months[0].refused
     assert "- written while it ran" in note.read_text()
     assert roll(memory).months[0].refused == ""
     assert "- written while it ran" in month(memory)
     assert not note.exists()
-    assert len(runs.listed(memory.workspace)) == 1
+    assert len(journal.listed(memory.workspace)) == 1
 
 
 def test_a_note_that_cannot_be_read_leaves_its_month_alone(make: Make) -> None:
@@ -659,7 +660,7 @@ def test_killed_at_any_step_the_next_one_carries_on(
                 for found in archive.found(killed):
                     archive.confirm(killed, found, now=SPRING)
             assert files(killed) == new, step
-            assert runs.listed(killed.workspace)[0].state == "done"
+            assert journal.listed(killed.workspace)[0].state == "done"
 
 
 # --- found as before ------------------------------------------------------------------------------------

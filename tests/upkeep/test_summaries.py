@@ -14,6 +14,7 @@ from commonplace import Memory
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.markdown.document import parse
 from commonplace.providers.llm.client import Client
+from commonplace.storage import state
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.summaries import Summarizer, foreign_turns, written
@@ -346,8 +347,7 @@ def test_a_moment_is_the_same_with_its_zone_and_without() -> None:
 def test_marks_that_are_deleted_are_read_from_the_notes(memory: Memory) -> None:
     talk(memory, "s1", turns(ENGLISH))
     Summarizer(memory, model(ANSWER)).summarize("s1")
-    for mark in Path(memory.workspace.pending).iterdir():
-        mark.unlink()
+    state.path(memory.workspace).unlink()
     llm = model(ANSWER)
     assert Summarizer(memory, llm).summarize("s1") is None
     talk(memory, "s1", turns(ENGLISH, hour=16))

@@ -15,8 +15,9 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import NoteUnreadable
+from commonplace.storage import state
 from commonplace.upkeep.summaries import Summarizer
-from commonplace.upkeep.watermarks import InUse, Mark, Pending
+from commonplace.upkeep.watermarks import InUse, Pending
 from tests.cli.conftest import environment
 from tests.upkeep.conversations import ANSWER, ENGLISH, asked, model, note, talk, turns
 
@@ -192,30 +193,16 @@ def test_no_lock_is_left_behind(memory: Memory) -> None:
     for session in ("s1", "telegram:42", "a.b"):
         assert pending.open(session)
         pending.close(session)
-    left = [path.suffix for path in memory.workspace.pending.iterdir()]
-    assert left == [".json"] * 3
+    assert list(memory.workspace.locks.glob("session-*")) == []
     assert {mark.session for mark in pending.marks()} == {"s1", "telegram:42", "a.b"}
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"session": "s1"}', b"\xff"])
-def test_a_damaged_mark_is_as_none(memory: Memory, content: bytes) -> None:
-    pending = Pending(memory.workspace)
-    pending.update("s1", lambda mark: replace(mark, done=3))
-    assert pending.read("s1") == Mark("s1", done=3)
-    (memory.workspace.pending / "s1.json").write_bytes(content)
-    assert pending.read("s1") is None
-    assert pending.marks() == []
-    assert pending.open("s1")
-    pending.close("s1")
-
-
 def test_a_mark_that_cannot_be_written_is_an_error(memory: Memory) -> None:
-    memory.workspace.pending.parent.mkdir(parents=True)
-    memory.workspace.pending.write_text("in the way")
+    state.path(memory.workspace).mkdir(parents=True)
     pending = Pending(memory.workspace)
     with pytest.raises(NoteUnreadable):
         pending.open("s1")
     assert not pending.is_open("s1")
-    memory.workspace.pending.unlink()
+    state.path(memory.workspace).rmdir()
     assert pending.open("s1")
     pending.close("s1")

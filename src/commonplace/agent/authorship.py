@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs
 from commonplace.markdown import comments, metadata, statements, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import parse
+from commonplace.storage import diffs
 from commonplace.types import Note
 
 _COMMENT = re.compile(r"[ \t]*(<!--.*?-->)")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
     from commonplace.types import Entry
+    from commonplace.upkeep.observations import Observer
 
 # Events whose answer the client waits for, with what it puts into the conversation.
 ANSWERED = ("SessionStart", "UserPromptSubmit")
@@ -57,9 +58,10 @@ class ClientEvents:
         """Bind to a memory; `later` runs what nobody waits for, `submit` takes what was observed.
 
         What `later` is called with equals what the same event brought it before, and does the work of both.
-        Without `submit` observations go to the spool.
+        Without `submit` observations go to the queue.
         """
         self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
+        self._observer: Observer | None = None
         self._late: dict[str, list[Mapping[str, Any]]] = {}  # by session, the events whose answers it lacks
 
     def answer(self, event: Mapping[str, Any]) -> str:
@@ -168,7 +170,7 @@ class ClientEvents:
     # --- what is noted ----------------------------------------------------------------------------------
 
     def _observe(self, event: Mapping[str, Any], session: str) -> None:
-        from commonplace.changes.spool import Spool
+        from commonplace.storage.queue import Queue
         from commonplace.types.events import ToolExecution
         from commonplace.upkeep.observations import Observer
 
@@ -184,10 +186,11 @@ class ClientEvents:
             self.agent,
             folder=str(event.get("cwd") or ""),
         )
-        observer = Observer(self.memory.settings, self.memory.workspace.root, on_disk=True)
-        entry = observer.observe(execution)
+        if self._observer is None:
+            self._observer = Observer(self.memory.settings, self.memory.workspace.root)
+        entry = self._observer.observe(execution)
         if entry is not None:
-            (self._submit or Spool(self.memory.workspace).append)(entry)
+            (self._submit or Queue(self.memory.workspace).append)(entry)
 
     def _compact(self, event: Mapping[str, Any], session: str) -> None:
         """Let everything be given again; have the language model write down what must not be lost."""
@@ -219,9 +222,9 @@ class ClientEvents:
         return True
 
     def _write_down(self) -> None:
-        from commonplace.changes.spool import Spool
+        from commonplace.storage.queue import Queue
 
-        Spool(self.memory.workspace).drain(self.memory.capture)
+        Queue(self.memory.workspace).drain(self.memory.capture)
 
     def _sum_up(self) -> None:
         """Sum up what is queued and due, of this session and of others."""

@@ -1,19 +1,16 @@
 """What a session was given already, so that nothing is put into its conversation twice.
 
 A passage is known when every statement of it was given from the same note before; one that says a word more
-or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept. They
-are signed, so that no foreign folder withholds anything from a prompt.
+or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.digests import sha256
@@ -28,20 +25,17 @@ if TYPE_CHECKING:
 
 MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
 MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten first
-LOCK_WAIT_S = 1.0  # for a file that only saves a few tokens
-KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
+KEPT_S = 7 * 86_400.0  # after which the value of a session is removed
 _HEX = 16
 KIND = "injected"
-_LARGEST = 1_000_000  # bytes of a session's file
 _LIVE_S = 3600.0  # without a message a session may be one that was killed
-_DIGITS = frozenset("0123456789abcdef")
 
 
 class Injected:
     """What each session was given; safe from any thread.
 
-    With a workspace a small file a session in the state keeps it for processes that come and go; a
-    file that cannot be read or written is no error, `trouble` says so.
+    With a workspace the state keeps it for processes that come and go; a state that cannot be read or written
+    is no error, `trouble` says so.
     """
 
     def __init__(self, workspace: paths.Workspace | None = None, agent: str = "") -> None:
@@ -85,17 +79,13 @@ class Injected:
 
     def live(self) -> str:
         """Return the session of the agent that had a message lately; empty for none and for several."""
-        from commonplace.base import records
+        from commonplace.storage import keyvalue
 
-        found, workspace = [], self._workspace
-        if workspace is None or not self._agent:
+        if self._workspace is None or not self._agent:
             return ""
-        folder, files = workspace.state / KIND, workspace.kept
-        with suppress(OSError):
-            for name in files.names(folder):
-                with suppress(OSError, ValueError, CommonplaceError):
-                    if time.time() - files.stat(folder / name).st_mtime < _LIVE_S:
-                        found.append(records.read(files, folder / name, limit=_LARGEST))
+        found: list[dict[str, Any]] = []
+        with suppress(CommonplaceError):
+            found = [value for _, value in keyvalue.each(self._workspace, KIND, since_s=_LIVE_S)]
         live = [one for one in found if one.get("agent") == self._agent and not one.get("over")]
         return str(live[0]["session"]) if len(live) == 1 else ""
 
@@ -104,8 +94,10 @@ class Injected:
         with self._lock:
             self._sessions.pop(session, None)
             if self._workspace is not None:
-                with suppress(OSError):
-                    self._workspace.kept.unlink(_file(self._workspace, session))
+                from commonplace.storage import keyvalue
+
+                with suppress(CommonplaceError):
+                    keyvalue.remove(self._workspace, KIND, [keyvalue.of_session(session)])
 
     def _given(self, session: str) -> OrderedDict[str, None]:
         given = self._sessions.setdefault(session, OrderedDict())
@@ -114,48 +106,36 @@ class Injected:
             self._sessions.popitem(last=False)
         if self._workspace is None:
             return given
-        from commonplace.base import records
+        from commonplace.storage import keyvalue
 
         given.clear()  # another process may have added to it, or forgotten it
-        path = _file(self._workspace, session)
         try:
-            _put(given, _parsed(records.read(self._workspace.kept, path, limit=_LARGEST)))
-        except (FileNotFoundError, ValueError):
-            pass
-        except (OSError, CommonplaceError) as error:
-            reason = records.trouble(error, path) if isinstance(error, OSError) else error
-            self.trouble = f"what this session was given cannot be read: {reason}"
+            value = keyvalue.read(self._workspace, KIND, keyvalue.of_session(session))
+        except CommonplaceError as error:
+            self.trouble = f"what this session was given cannot be read: {error}"
+        else:
+            _put(given, value["given"] if value else ())
         return given
 
     def _write(
         self, workspace: paths.Workspace, session: str, digests: Sequence[str], *, over: bool = False
     ) -> None:
-        """Add to the file of a session, and delete those of sessions that are long over."""
-        from commonplace.base import locks, records  # most messages write nothing
+        """Add to the value of a session, and remove those of sessions that are long over."""
+        from commonplace.storage import keyvalue  # most messages bring nothing, and write nothing
 
-        path, files = _file(workspace, session), workspace.kept
-
-        def changed(record: dict[str, Any] | None) -> Mapping[str, Any]:
-            given = OrderedDict.fromkeys(_parsed(record or {}))
+        def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
+            given = OrderedDict.fromkeys(value["given"] if value else ())
             _put(given, digests)
             whose = {"session": session, "agent": self._agent, "over": over} if self._agent else {}
             return {"given": list(given), **whose}
 
         try:
-            paths.prepare_state(workspace)
-            with locks.locked(paths.lock_file(workspace, KIND), LOCK_WAIT_S):
-                records.update(files, path, changed, limit=_LARGEST)
+            keyvalue.update(workspace, KIND, keyvalue.of_session(session), changed)
+            keyvalue.drop_old(workspace, KIND, KEPT_S)
         except CommonplaceError as error:
             self.trouble = f"what this session was given is not kept: {error}"
             return
         self.trouble = ""
-        records.drop_old(files, path.parent, KEPT_S)
-
-
-def _file(workspace: paths.Workspace, session: str) -> Path:
-    from commonplace.base import records
-
-    return records.of_session(workspace.state / KIND, session)
 
 
 def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
@@ -164,13 +144,6 @@ def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
         given.move_to_end(digest)
     while len(given) > MAX_STATEMENTS:
         given.popitem(last=False)
-
-
-def _parsed(record: Mapping[str, Any]) -> list[str]:
-    """The hashes of a record; anything else in it is passed over."""
-    digests = record.get("given") or ()
-    texts = (digest for digest in digests if isinstance(digest, str) and len(digest) == _HEX)
-    return [digest for digest in texts if _DIGITS.issuperset(digest)]
 
 
 def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:

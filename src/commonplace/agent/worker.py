@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes.spool import Spool
+from commonplace.storage.queue import Queue
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -164,7 +164,7 @@ class IndexWorker:
         host's process writes no notes then and embeds nothing.
         """
         self._memory = memory
-        self._spool = Spool(memory.workspace)
+        self._spool = Queue(memory.workspace)
         self._capacity, self._sync_after_s = capacity, sync_after_s
         self._written = 0
         self._troubles: dict[str, str] = {}
@@ -273,12 +273,10 @@ class IndexWorker:
         put, left_s = self._put, max(0.0, self._deadline - time.monotonic())
         drained = self._spool.drain(self._memory.capture, wait_s=min(_OTHERS_S, left_s))
         self._tell("notes", drained.trouble)
-        if drained.damaged:
-            logger.warning(
-                "%d damaged lines of the spool were set aside: %s", drained.damaged, self._spool.aside
-            )
+        if drained.set_aside:
+            logger.warning("%d entries fit into no note: %s", drained.set_aside, self._spool.set_aside)
         if drained.refused:
-            logger.error("%d entries were refused before, since the spool was full", drained.refused)
+            logger.error("%d entries were refused before, since there was no room", drained.refused)
         if drained.written:
             self._written += drained.written
             self._syncing.call()

@@ -59,12 +59,7 @@ class Workspace:
         self.locks = state / "locks"  # notes themselves are never locked
         self.ledger = state / "ledger.sqlite"  # calls to models
         self.usage = state / "usage.sqlite"  # questions and openings
-        self.pending = state / "pending"  # marks that say how far each session is summed up
-        self.spool = state / "spool"  # entries that wait to be written into notes
-        self.history = state / "history"  # generated changes with the bytes before and after them
-        self.erasing = state / "erasing"  # what is being forgotten, until it is gone everywhere
-        self.consolidated = state / "consolidated.json"  # the last one, even without changes
-        self.imports = state / "imports.json"  # what came from other memories, as hashes
+        self.erasing = state / "erasing"  # what is being forgotten, until nothing of it is left
         self.index = user_cache_dir() / "indexes" / state.name / "index.sqlite"
 
     @property

@@ -1,1 +1,1 @@
-"""Generated changes of notes: made whole or not at all, kept with what was there before, taken back."""
+"""Generated changes of notes: made whole or not at all, and taken back."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.changes import receipts, runs
+from commonplace.changes import receipts
 from commonplace.config.collections import check_name, normal_prefix
 from commonplace.config.editing import check_foreign, no_folder
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.notes import scan
+from commonplace.storage import journal
 from commonplace.types.changes import Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
 from commonplace.types.reports import FileFailure
@@ -118,7 +119,7 @@ def lacking(workspace: paths.Workspace, redone: Iterable[Run]) -> int:
 
     Raises ConfigError.
     """
-    undoings = [run for redo in redone if (run := runs.load(workspace, redo.about.undoes))]
+    undoings = [run for redo in redone if (run := journal.load(workspace, redo.about.undoes))]
     _, count = receipts.added(workspace, (run.about.undoes for run in undoings), _standing(workspace))
     return count
 

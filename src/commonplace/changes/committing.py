@@ -16,10 +16,9 @@ from pathlib import Path
 
 from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import runs
 from commonplace.redaction.redact import public
 from commonplace.render import screen
-from commonplace.storage import git
+from commonplace.storage import git, journal
 from commonplace.storage.git import Entry, GitError, Repository
 from commonplace.types.changes import Run
 
@@ -43,23 +42,23 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
         ):
             if repository is not None:
                 repository.check_writable()
-            newest = islice(runs.newest_first(workspace), _LONGEST)
-            waiting = [waited for waited in newest if waited.uncommitted.startswith(runs.WAITING)]
+            newest = islice(journal.newest_first(workspace), _LONGEST)
+            waiting = [waited for waited in newest if waited.uncommitted.startswith(journal.WAITING)]
             for waited in reversed([waited for waited in waiting if waited.state != "begun"]):
                 made, lacks = _commit(workspace, repository, waited) if repository else ("", "")
                 _note(workspace, waited, made, lacks)
-        return runs.load(workspace, run.id) or run
+        return journal.load(workspace, run.id) or run
     except (GitError, CommonplaceError, OSError) as error:
-        return _note(workspace, run, "", f"{runs.WAITING}: {screen.one_line(str(error))}")
+        return _note(workspace, run, "", f"{journal.WAITING}: {screen.one_line(str(error))}")
 
 
 def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
     """Write down what became of a run in git, beside what others have written down of it meanwhile."""
     with suppress(CommonplaceError), locks.locked(paths.lock_file(workspace, "notes")):
-        current = runs.load(workspace, run.id)
+        current = journal.load(workspace, run.id)
         if current is not None:
             run = current
-            runs.save(workspace, replace(current, commit=made, uncommitted=reason))
+            journal.save(workspace, replace(current, commit=made, uncommitted=reason))
     return replace(run, commit=made, uncommitted=reason)
 
 
@@ -155,12 +154,12 @@ def _sides(
 
     before, after = there, Entry()
     if run.kept:
-        before, after = (entry(runs.content(workspace, run, place, side)) for side in runs.SIDES)
+        before, after = (entry(journal.content(workspace, run, place, side)) for side in journal.SIDES)
         if there in (before, after):
             return before, after
     # Somebody may have committed, or gone on, since; the commit of what came later holds that.
-    now = runs.read(workspace, file.path)
-    if runs.digest(now) != file.after:
+    now = journal.read(workspace, file.path)
+    if journal.digest(now) != file.after:
         return None
     return before, after if run.kept else entry(now)
 

@@ -1,77 +1,44 @@
 """The record of generated changes without what is forgotten: the bytes kept of notes, titles and reasons.
 
-Undoing a run stays exact: the bytes after it are changed as the note itself was, and hashed anew. A note that
-is forgotten as a whole is not brought back. `run.json` is written before the bytes: a process that is killed
-in between leaves hashes that are those of the bytes once they are cleaned, and the next one cleans them.
+Undoing a change stays exact: the bytes after it are changed as the note itself was, and hashed anew. A note
+that is forgotten as a whole is not brought back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from pathlib import Path
 
-from commonplace.base import paths, records
+from commonplace.base import paths
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import locked
-from commonplace.base.root import Root
-from commonplace.changes import diffs, overwritten, runs
+from commonplace.changes import overwritten
 from commonplace.notes import writes
+from commonplace.storage import diffs, journal, state
 from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
 
 FORGOTTEN = "[forgotten]"  # stands for the path of a note that was forgotten
 
-Sides = dict[Path, bytes | None]  # files below the folder of a run as they are to be; None for none
-
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the runs that hold any of it, and in how many files; remove it to `change`.
-
-    A run that cannot be read, and so not be undone either, goes whole.
-    """
-    erased, workspace = [], site.workspace
+    """Name the changes that hold any of it, and in how many files; remove it to `change`."""
+    erased, workspace = list[Erased](), site.workspace
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
-        if change:
-            runs.sweep(workspace)
-        for name in runs.names(workspace):
-            if count := _clean(workspace, name, targets, change=change):
-                erased.append(Erased("history", site.shown(workspace.history / name), count=count))
+        for run in journal.listed(workspace):
+            blobs: list[bytes] = []
+            files = tuple(_file(workspace, run, place, targets, blobs) for place in range(len(run.files)))
+            cleaned = _unnamed(run, files, targets)
+            if cleaned == run:
+                continue
+            count = sum(one != other for one, other in zip(files, run.files, strict=True))
+            path = f"{site.shown(state.path(workspace))}: {run.id}"
+            erased.append(Erased("history", path, count=max(1, count)))
+            if change:
+                journal.put(workspace, cleaned, blobs)
+        if erased and change:
+            state.erase(workspace)
     return erased
-
-
-def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: bool) -> int:
-    """How many files of a run hold any of it; at least 1 where its record does."""
-    folder, door = workspace.history / name, workspace.kept
-    files, run = records.listed(door, folder), runs.load(workspace, name)
-    if run is None:
-        if not _holding(door, files, targets):
-            return 0
-        if change:
-            runs.remove(workspace, name)
-        return len(files)
-    # Beside the record and the bytes of notes a killed writer may have left others.
-    others = [path for path in files if path.suffix not in (*runs.ENDINGS, ".json")]
-    sides: Sides = dict.fromkeys(_holding(door, others, targets))
-    changed = (_file(workspace, run, place, targets, sides) for place in range(len(run.files)))
-    cleaned = _unnamed(run, tuple(changed), targets)
-    if cleaned == run and not sides:
-        return 0
-    if change:
-        runs.save(workspace, cleaned)
-        _write(door, sides)
-    return max(1, len(sides))
-
-
-def _write(door: Root, sides: Sides) -> None:
-    for path, rest in sides.items():
-        with records.translated(path):
-            door.unlink(path) if rest is None else door.exchange(path, rest, alone=True)
-
-
-def _holding(door: Root, files: Sequence[Path], targets: Targets) -> list[Path]:
-    """Those of some files that hold any of it."""
-    return [path for path in files if targets.matches(records.load(door, path).decode("utf-8", "replace"))]
 
 
 def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
@@ -92,42 +59,36 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
     return replace(run, files=files, about=about, uncommitted=unnamed(run.uncommitted))
 
 
-def _file(workspace: paths.Workspace, run: Run, place: int, targets: Targets, sides: Sides) -> ChangedFile:
-    """A file of a run as it is to be recorded; of its bytes those that change are added to `sides`."""
-    file, folder = run.files[place], workspace.history / run.id
-    kept = [path for end in runs.ENDINGS if workspace.kept.is_file(path := folder / f"{place}{end}")]
+def _file(
+    workspace: paths.Workspace, run: Run, place: int, targets: Targets, blobs: list[bytes]
+) -> ChangedFile:
+    """A file of a change as it is to be recorded; bytes that are new are added to `blobs`."""
+    file, sides = run.files[place], dict[str, bytes | None]()
     if targets.owns(file.path) or file.path == FORGOTTEN:
-        sides |= dict.fromkeys(kept)
         return ChangedFile(FORGOTTEN, "", "", "was forgotten")
-    with records.translated(folder):
-        before = runs.sides(workspace, folder, place)
-    if not any(side is not None for side in before.values()):  # damaged, so that nobody can look into it
-        sides |= dict.fromkeys(kept)
-    after = {
-        side: data if data is None else edited(workspace, file.path, data, targets)
-        for side, data in before.items()
-    }
-    for side, data in before.items():
-        if getattr(file, side) == runs.digest(data):
-            file = replace(file, **{side: runs.digest(after[side])})  # type: ignore[arg-type]
-    packed = folder / f"{place}.z"
-    is_left = packed in kept and len(kept) > 1  # a process was killed before it removed what this replaced
-    if after != before or is_left:
-        sides |= {packed: runs.pack(**after), **dict.fromkeys(path for path in kept if path != packed)}
     file = replace(file, left=targets.mask(file.left))
-    if after != before:
-        added, removed = diffs.counted(after["before"] or b"", after["after"] or b"")
+    try:
+        before = {side: journal.content(workspace, run, place, side) for side in journal.SIDES}
+    except NoteUnreadable:  # damaged, so that nobody can look into them; or a change that keeps none
+        return ChangedFile(file.path, "", "", "is damaged") if run.kept and not file.left else file
+    for side, data in before.items():
+        rest = sides[side] = data if data is None else edited(workspace, file.path, data, targets)
+        if rest != data:
+            file = replace(file, **{side: journal.digest(rest)})  # type: ignore[arg-type]
+            blobs += [] if rest is None else [rest]
+    if sides != before:
+        added, removed = diffs.counted(sides["before"] or b"", sides["after"] or b"")
         file = replace(file, added=added, removed=removed)
     return file
 
 
 def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets) -> bytes | None:
     """Return the bytes of a note without it: exactly as the note itself became, where they were its bytes."""
-    digest = runs.digest(data)
+    digest = journal.digest(data)
     for note in targets.known:
         if (note.path, note.before) == (path, digest):
-            current = runs.read(workspace, path)
-            if runs.digest(current) == note.after:
+            current = journal.read(workspace, path)
+            if journal.digest(current) == note.after:
                 return current
     return targets.edit(path, data)
 

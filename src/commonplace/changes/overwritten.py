@@ -8,9 +8,9 @@ from contextlib import suppress
 from commonplace.base import paths, records
 from commonplace.base.errors import NoteNotFound, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
+from commonplace.storage import diffs
 
 
 class Copy(NamedTuple):

@@ -1,27 +1,28 @@
 """What imports have written, as keyed hashes: the record that keeps a second import from writing it twice.
 
-    {"key": HEX, "imports": [ROW, …]}
-    ROW: {"run": "20260213-…", "files": {PATH: [DIGEST, DAY, {KEY: DIGEST}]}, "settings": [HASH]}
+    {"run": "20260213-…", "files": {PATH: [DIGEST, DAY, {KEY: DIGEST}]}, "settings": [HASH]}
 
-A row is a run; what an undo took back counts as never written. No word of a note stands in it.
+Each import has such a value; one that was undone counts as never written. No word of a note stands in it.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from commonplace.base import locks, paths, records
+from commonplace.base import paths
 from commonplace.base.digests import blake2b, sha256
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import runs
-from commonplace.changes.spool import append
+from commonplace.storage import journal, keyvalue
+from commonplace.storage.queue import append
 from commonplace.types.imports import ImportedSetting
 
+_KIND, _KEY = "import", "import key"
 _EXPORTS = "exports"  # digests, a line each
 
 
@@ -44,7 +45,7 @@ class Receipts:
         self._workspace, (self._key, rows) = workspace, _read(workspace)
         self._files: dict[str, Known] = {}
         for row in rows:
-            run = runs.load(workspace, row["run"]) if row["run"] else None
+            run = journal.load(workspace, row["run"]) if row["run"] else None
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
                     before = self._files[path].items if path in self._files else {}
@@ -73,20 +74,14 @@ class Receipts:
 
     def save(self, run: str, files: Mapping[str, Known], added: Iterable[ImportedSetting]) -> None:
         """Remember what a run wrote, by paths; what none wrote, as it stands. Raises NoteUnreadable."""
-        workspace = self._workspace
         row = {
             "run": run,
             "files": {self._of_path(path): list(known) for path, known in files.items()},
             "settings": [_of_setting(self._key, one) for one in added],
         }
-
-        def change(value: dict[str, Any] | None) -> Mapping[str, Any]:
-            value = value if value and "key" in value else {"key": self._key.hex()}
-            return {**value, "imports": [*value.get("imports", ()), row]}
-
-        paths.prepare_state(workspace)
-        with locks.locked(paths.lock_file(workspace, "imports")):
-            records.update(workspace.kept, workspace.imports, change)
+        key = {"key": self._key.hex()}
+        keyvalue.update(self._workspace, _KEY, "", lambda known: known or key)
+        keyvalue.write(self._workspace, _KIND, f"{time.time_ns():020}-{run}", row)
 
 
 def added(
@@ -113,10 +108,8 @@ def _hashed(key: bytes, data: bytes) -> str:
 
 def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
     """Return the key of the record's hashes, and its rows; a new key where there is no record yet."""
-    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
-        record = records.read(workspace.kept, workspace.imports)
-        return bytes.fromhex(record["key"]), list(record.get("imports", ()))
-    return os.urandom(32), []
+    kept, rows = keyvalue.read(workspace, _KEY), keyvalue.each(workspace, _KIND)
+    return bytes.fromhex(kept["key"]) if kept else os.urandom(32), [row for _, row in rows]
 
 
 def exported(data: bytes) -> bytes:

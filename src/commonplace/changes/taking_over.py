@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,18 +24,15 @@ from commonplace.base.digests import blake2b
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
-from commonplace.changes import spool
 from commonplace.config import files
+from commonplace.storage import journal, keyvalue, queue
+from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Provenance
 
 OLD = "old"
 _KEY_FILE = "signing.key"
-_KINDS = {
-    "erasing": "erasing", "pending": "pending", "injected": "injected", "observing": "observing",
-    "requests": "request", "consolidated.json": "consolidated", "imports.json": "imports",
-    "batches.json": "batches",
-}  # fmt: skip
-_RUN = re.compile(r"run\.json|\d+\.(?:z|before|after)")
+_KINDS = {"erasing": "erasing", "requests": "request", "batches.json": "batches"}
+_SIDES = re.compile(r"\d+\.(?:z|before|after)")
 _INDEX = "index.sqlite"
 _LARGE = 1 << 30
 
@@ -54,7 +51,7 @@ def run(workspace: paths.Workspace) -> str:
     """Take over the state of version 0.1; return a sentence for the owner. Raises NoteUnreadable."""
     paths.prepare_state(workspace)
     with ExitStack() as held:
-        for name in ("drain", "notes", "spool"):
+        for name in ("drain", "notes"):
             held.enter_context(locked(paths.lock_file(workspace, name)))
         old = _Old(workspace)
         with records.translated(workspace.derived):
@@ -106,7 +103,7 @@ class _Old:
         return value if _is_signed(self.keys, kind, said, mark) else None
 
     def entries(self) -> int:
-        """Append the entries that wait to the spool; return how many."""
+        """Append the entries that wait to the queue; return how many."""
         found: list[Entry] = []
         for name in self.names("spool"):
             if not name.endswith(".jsonl") or name == "damaged.jsonl":
@@ -116,16 +113,14 @@ class _Old:
             data = self.files.read(f"{self.folder}/spool/{name}", limit=_LARGE)[max(0, done) :]
             found += filter(None, map(self.entry, data.splitlines()))
         if found:
-            data = b"".join(spool.encode(spool.clean(entry)) for entry in found)
-            self.workspace.kept.make_folder("spool")
-            spool.append(self.workspace.kept, self.workspace.spool / "entries.jsonl", data)
+            Queue(self.workspace).extend(found)
         return len(found)
 
     def entry(self, line: bytes) -> Entry | None:
         """Return the entry of a line, a stranger's where it is not signed; None for a damaged one."""
         try:
             value = self.unsealed("spool", line)
-            entry = spool.decode(line)
+            entry = queue.decode(line)
         except (ValueError, TypeError, OverflowError, RecursionError):
             return None
         if value is None:
@@ -133,41 +128,60 @@ class _Old:
         return entry
 
     def runs(self) -> int:
-        """Copy the signed changes into the history; return how many."""
-        count, kept = 0, self.workspace.kept
-        try:
-            names = self.files.names(f"{self.folder}/history")
-        except OSError:
-            return 0
-        for name in names:
-            place = f"history/{name}"
-            if not re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", name) or kept.is_folder(place):
-                continue
-            if (record := self.read(f"{place}/run.json", "history")) is None:
-                continue
-            temporary = f"{place}.tmp"
-            kept.remove(temporary)
-            for file in filter(_RUN.fullmatch, self.names(place)):
-                data = self.files.read(f"{self.folder}/{place}/{file}", limit=_LARGE)
-                if file == "run.json":
-                    data = records.encode(record, indent=1)
-                kept.create(f"{temporary}/{file}", data, durable=True)
-            kept.rename(temporary, place)
-            count += 1
+        """Copy the signed changes into the journal; return how many."""
+        count, known = 0, set(journal.names(self.workspace))
+        with suppress(FileNotFoundError):
+            for name in self.files.names(f"{self.folder}/history"):
+                place = f"history/{name}"
+                if name in known or not re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", name):
+                    continue
+                if (record := self.read(f"{place}/run.json", "history")) is None:
+                    continue
+                with suppress(ValueError, TypeError, KeyError):
+                    run = journal.decode(name, record)
+                    journal.put(self.workspace, run, [*self.sides(place)])
+                    count += 1
         return count
+
+    def sides(self, place: str) -> Iterator[bytes]:
+        """Yield the bytes of the files of a change: `0.before`, `0.after`, or both in `0.z`."""
+        for name in filter(_SIDES.fullmatch, self.names(place)):
+            data = self.files.read(f"{self.folder}/{place}/{name}", limit=_LARGE)
+            if not name.endswith(".z"):
+                yield data
+                continue
+            sizes, _, data = records.unpacked(data).partition(b"\n")
+            before, _, after = sizes.partition(b" ")
+            end = int(before) if before.isdigit() else 0
+            yield from [data[:end]] * before.isdigit() + [data[end:]] * after.isdigit()
 
     def records(self) -> None:
         """Copy the other signed records."""
-        for place, kind in _KINDS.items():
-            named = [place] if place.endswith(".json") else [f"{place}/{name}" for name in self.names(place)]
-            for path in named:
-                if not path.endswith(".json") or self.workspace.kept.is_file(path):
-                    continue
-                record = self.read(path, kind)
-                if record is not None and kind == "imports":
-                    record["key"] = self.keys[0].hex()
-                if record is not None:
+        for place in _KINDS:
+            for path, record in self.signed(place, _KINDS[place]):
+                if not self.workspace.kept.is_file(path):
                     self.workspace.kept.exchange(path, records.encode(record))
+        for _, record in self.signed("pending", "pending"):
+            self.put("session", keyvalue.of_session(str(record.get("session"))), record)
+        for path, record in self.signed("injected", "injected"):
+            self.put("injected", Path(path).stem, record)
+        for _, record in self.signed("consolidated.json", "consolidated"):
+            self.put("consolidated", "", record)
+        for _, record in self.signed("imports.json", "imports"):
+            self.put("import key", "", {"key": self.keys[0].hex()})
+            for number, row in enumerate(record.get("imports", ())):
+                self.put("import", f"{number:020}-{row.get('run')}", row)
+
+    def signed(self, place: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the signed records of a file or folder with their paths."""
+        named = [place] if place.endswith(".json") else [f"{place}/{name}" for name in self.names(place)]
+        for path in named:
+            if path.endswith(".json") and (record := self.read(path, kind)) is not None:
+                yield path, record
+
+    def put(self, kind: str, name: str, value: dict[str, Any]) -> None:
+        """Put a value into the new state, unless there is one."""
+        keyvalue.update(self.workspace, kind, name, lambda known: known or value)
 
     def overwritten(self) -> None:
         """Copy the versions that other programs overwrote."""

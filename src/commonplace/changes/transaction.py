@@ -24,13 +24,12 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.messages import message
-from commonplace.changes import diffs, runs
-from commonplace.changes.runs import Read as Read
-from commonplace.changes.runs import contain
-from commonplace.changes.runs import read as read
 from commonplace.config.settings import History
 from commonplace.notes import writes
-from commonplace.storage import files
+from commonplace.storage import diffs, files, journal
+from commonplace.storage.journal import Read as Read
+from commonplace.storage.journal import contain
+from commonplace.storage.journal import read as read
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
@@ -82,11 +81,11 @@ def note_entry(workspace: paths.Workspace, change: Change, about: About, now: da
     """
     try:
         with locks.locked(_lock(workspace)):
-            for name in runs.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # one is added, so a few go
-                old = runs.load(workspace, name)
+            for name in journal.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # one is added, so a few go
+                old = journal.load(workspace, name)
                 if old is not None and old.about.kind == about.kind:
-                    runs.remove(workspace, name)
-            return runs.begin(workspace, [change], about, now, keep=True, state="done").id
+                    journal.remove(workspace, name)
+            return journal.begin(workspace, [change], about, now, keep=True, how_far="done").id
     except CommonplaceError:
         return ""
 
@@ -140,7 +139,7 @@ def rewrite(
                 if any(read(workspace, path) != data for path, data in seen.items()):
                     continue
             run = _make(workspace, changes, about, keep, now, settings)
-        if run.uncommitted != runs.WAITING:
+        if run.uncommitted != journal.WAITING:
             return run
         from commonplace.changes import committing
 
@@ -172,8 +171,8 @@ def _make(
     why, agent, session = (public(text).strip() for text in (about.why, about.agent, about.session))
     title = " ".join(public(about.title).split())
     about = replace(about, title=title, why=why, agent=agent, session=session)
-    waiting = runs.WAITING if changes and settings is not None and settings.git == "auto" else ""
-    run = runs.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
+    waiting = journal.WAITING if changes and settings is not None and settings.git == "auto" else ""
+    run = journal.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:
         for change in with_modes:
             if not _exchange(workspace, change):
@@ -184,10 +183,10 @@ def _make(
         with suppress(CommonplaceError, OSError):
             for change in reversed(with_modes):
                 _exchange(workspace, Change(change.path, change.after, change.before, change.mode))
-            runs.remove(workspace, run.id)
+            journal.remove(workspace, run.id)
         raise
     if settings is not None:
-        runs.prune(workspace, settings.keep_days, settings.keep_mb, now)
+        journal.prune(workspace, settings.keep_days, settings.keep_mb, now)
     return run
 
 
@@ -207,7 +206,7 @@ def _with_modes(workspace: paths.Workspace, changes: Sequence[Change]) -> Iterat
 
 def recover(workspace: paths.Workspace) -> list[Run]:
     """Carry on the runs that a killed process had begun; return them. Raises NoteUnreadable."""
-    if not (runs.unfinished(workspace) or runs.litter(workspace)):
+    if not journal.unfinished(workspace):
         return []
     with locks.locked(_lock(workspace)):
         return _carry_on(workspace)
@@ -216,7 +215,6 @@ def recover(workspace: paths.Workspace) -> list[Run]:
 def warnings(workspace: paths.Workspace) -> list[str]:
     """Carry on the runs that were begun; return sentences for the owner. Raises nothing."""
     try:
-        workspace.kept.names(workspace.history)
         left = [
             f"{file.path} {file.left} ({run.about.title}, {run.id})"
             for run in recover(workspace)
@@ -225,8 +223,6 @@ def warnings(workspace: paths.Workspace) -> list[str]:
         ]
     except CommonplaceError as error:
         left = [f"a generated change could not be carried on: {error}"]
-    except OSError as error:
-        left = [f"{paths.shown(workspace.history)} cannot be read: {paths.reason(error)}"]
     return left
 
 
@@ -250,12 +246,11 @@ def _exchange(workspace: paths.Workspace, change: Change) -> bool:
 
 def _carry_on(workspace: paths.Workspace) -> list[Run]:
     """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
-    runs.sweep(workspace)
     done = []
-    for run in runs.unfinished(workspace):
+    for run in journal.unfinished(workspace):
         files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
         done.append(_close(workspace, run, files))
-    newest = next(runs.newest_first(workspace), None)
+    newest = next(journal.newest_first(workspace), None)
     if newest is not None:
         _mark(workspace, newest)
     return done
@@ -271,10 +266,10 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
         now = read(workspace, file.path)
     except OutsideRoots:
         return LEFT  # a link that leaves, or no file at all
-    digest = runs.digest(now)
+    digest = journal.digest(now)
     if digest in (file.before, file.after):
         try:
-            after = now if digest == file.after else runs.content(workspace, run, place, "after")
+            after = now if digest == file.after else journal.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
         if _exchange(workspace, Change(file.path, now, after, file.mode)):
@@ -287,7 +282,7 @@ def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -
     """Write down that a run is done, and what it took back."""
     state: RunState = "partial" if any(file.left for file in files) else "done"
     made = replace(run, files=tuple(files), state=state)
-    runs.save(workspace, made)
+    journal.save(workspace, made)
     with suppress(NoteUnreadable):  # the next one that changes anything marks it
         _mark(workspace, made)
     return made
@@ -297,13 +292,13 @@ def _mark(workspace: paths.Workspace, made: Run) -> None:
     """Note in what a run took back that it is undone; what that had taken back stands again."""
     if not made.about.undoes or made.state != "done":
         return
-    target = runs.load(workspace, made.about.undoes)
+    target = journal.load(workspace, made.about.undoes)
     if target is None or target.undone == made.id or made.undone:
         return
-    first = runs.load(workspace, target.about.undoes) if target.about.undoes else None
+    first = journal.load(workspace, target.about.undoes) if target.about.undoes else None
     if first is not None and first.undone == target.id:
-        runs.save(workspace, replace(first, undone=""))
-    runs.save(workspace, replace(target, undone=made.id))
+        journal.save(workspace, replace(first, undone=""))
+    journal.save(workspace, replace(target, undone=made.id))
 
 
 def _lock(workspace: paths.Workspace) -> Path:

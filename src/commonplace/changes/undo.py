@@ -12,9 +12,10 @@ from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import transaction
 from commonplace.config.settings import History
 from commonplace.notes import writes
+from commonplace.storage import diffs, journal
 from commonplace.types.changes import About, Change, ChangedFile, Run
 
 
@@ -70,7 +71,7 @@ def undo(
             session=session, undoes=run.id,
         )  # fmt: skip
 
-        def compose(read: runs.Read, run: Run = run) -> list[Change]:
+        def compose(read: journal.Read, run: Run = run) -> list[Change]:
             return _back(workspace, run, read)
 
         # What is written between two of several was not in the preview, and ends the undo.
@@ -107,13 +108,10 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
 def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
     run = find(workspace, name)
-    for damaged in runs.damaged(workspace) if since else ():
-        if damaged > run.id:
-            raise NotUndone(run.id, f"what is kept of {damaged}, which came after it, is damaged")
     files: dict[str, bytes | None] = {}
 
     def read(path: str) -> bytes | None:
-        return files[path] if path in files else runs.read(workspace, path)
+        return files[path] if path in files else journal.read(workspace, path)
 
     undoings = []
     for later in _since(workspace, run) if since else [run]:
@@ -143,21 +141,21 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     """
     if not name:
         return _newest(workspace)
-    names = [candidate for candidate in runs.names(workspace) if candidate.startswith(name)]
+    names = [candidate for candidate in journal.names(workspace) if candidate.startswith(name)]
     if len(names) != 1:
         reason = message("undo.unknown", "no such run; {log}", log=remedies.say("log"))
         if names:
             several = "more than one run begins so: {runs}; {log}"
             reason = message("undo.several", several, runs=tuple(names[:3]), log=remedies.say("log"))
         raise NotUndone(name, reason)
-    if (named := runs.load(workspace, names[0])) is None:
-        raise NotUndone(name, "what is kept of it is damaged")
+    if (named := journal.load(workspace, names[0])) is None:
+        raise NotUndone(name, "it was just removed")
     return named
 
 
 def _newest(workspace: paths.Workspace) -> Run:
     last = passed = None
-    for run in (run for run in runs.newest_first(workspace) if not run.undone):
+    for run in (run for run in journal.newest_first(workspace) if not run.undone):
         if run.about.kind == "undo":
             last = last or run
         elif _lacks(workspace, run) is None or _is_overwritten(workspace, run):
@@ -176,7 +174,7 @@ def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
         return message("undo.as_before", "its files are as they were before it")
     if run.about.kind == "remember":
         try:
-            _back(workspace, run, lambda path: runs.read(workspace, path))
+            _back(workspace, run, lambda path: journal.read(workspace, path))
         except NotUndone:
             return message("undo.edited", "the entry was edited or moved since")
     return None
@@ -189,9 +187,9 @@ def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
     from commonplace.changes import overwritten
 
     path = run.files[0].path
-    before, after = (runs.content(workspace, run, 0, side) or b"" for side in ("before", "after"))
+    before, after = (journal.content(workspace, run, 0, side) or b"" for side in ("before", "after"))
     entry = writes.said(after) - writes.said(before)
-    now = writes.said(runs.read(workspace, path) or b"")
+    now = writes.said(journal.read(workspace, path) or b"")
     kept = [copy.ours for copy in overwritten.copies(workspace) if copy.note == path]
     versions = [*kept, writes.guard(workspace, path).standing() or b""]
     whole = [one for one in map(writes.said, versions) if not entry - (one - now)]
@@ -199,12 +197,12 @@ def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
 
 
 def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:
-    return bool(file.left) or runs.digest(runs.read(workspace, file.path)) == file.before
+    return bool(file.left) or journal.digest(journal.read(workspace, file.path)) == file.before
 
 
 def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
     """Name the runs after a run that stand and cannot be undone, newest first, with the reason."""
-    for later in runs.newest_first(workspace):
+    for later in journal.newest_first(workspace):
         if later.id <= run.id:
             break
         if not later.undone and later.about.kind != "undo" and (why := _lacks(workspace, later)):
@@ -215,7 +213,7 @@ def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
     """A run and all that stands of those after it, newest first."""
     standing = []
-    for later in runs.newest_first(workspace):
+    for later in journal.newest_first(workspace):
         if later.id <= run.id:
             break
         # One that takes back another of these has no part in it: both together changed nothing. Entries
@@ -225,7 +223,7 @@ def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
     return [*standing, run]
 
 
-def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:
+def _back(workspace: paths.Workspace, run: Run, read: journal.Read) -> list[Change]:
     """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
     if run.undone:
         raise NotUndone(run.id, message("undo.done", "it is undone already, by {by}", by=run.undone))
@@ -247,7 +245,7 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
 def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | None) -> bytes | None:
     """What becomes of one file of a run. Raises NotUndone."""
     file = run.files[place]
-    digest = runs.digest(now)
+    digest = journal.digest(now)
     if _is_overwritten(workspace, run):
         lost = "another program saved {path} without its entry; {remedy}; {older}"
         remedy = remedies.say("restore", file.path, "it")
@@ -257,10 +255,10 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
     if digest == file.before:
         return now
     try:
-        before = runs.content(workspace, run, place, "before")
+        before = journal.content(workspace, run, place, "before")
         if digest == file.after:
             return before
-        after = runs.content(workspace, run, place, "after")
+        after = journal.content(workspace, run, place, "after")
     except NoteUnreadable as error:
         raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
     if now is None:

@@ -196,15 +196,14 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     RUN is the first column of the list, or the beginning of it. Entries that hooks capture are not here:
     their notes say who wrote them.
     """
-    from commonplace.changes import runs, transaction
+    from commonplace.changes import transaction
     from commonplace.changes import undo as undoing
+    from commonplace.storage import journal
 
     workspace = session.workspace_of(ctx)
     for message in transaction.warnings(workspace):
         failures.warn(message)
-    listed = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
-    for name in runs.damaged(workspace):
-        failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
+    listed = [undoing.find(workspace, run)] if run else [*islice(journal.newest_first(workspace), limit)]
     _show_runs(workspace, listed, form, session.settings_of(ctx), with_diffs=diff or bool(run))
     if not listed:
         if form == "text":
@@ -216,11 +215,11 @@ def _show_runs(
     workspace: Workspace, listed: Sequence[Run], form: str, settings: Settings, *, with_diffs: bool
 ) -> None:
     """Print generated changes in short, or each with its diff."""
-    from commonplace.changes import runs
+    from commonplace.storage import journal
     from commonplace.types.data import to_data
 
     look = session.look()
-    diffs = [runs.diff(workspace, run) for run in listed] if with_diffs else []
+    diffs = [journal.diff(workspace, run) for run in listed] if with_diffs else []
     if form == "json":
         records = [to_data(run) for run in listed]
         for record, diff in zip(records, diffs, strict=False):

@@ -90,8 +90,8 @@ def _edit(note: _Note) -> int:
 
     Raises ConfigError, NoteUnreadable, also where the editor left no note there.
     """
-    from commonplace.changes import diffs
     from commonplace.edit import opened
+    from commonplace.storage import diffs
     from commonplace.types.changes import Change
 
     argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())

@@ -69,7 +69,7 @@ def forget(
 
     PATH:12 is the statement at that line alone; PATH:12- is all from there to the end.
 
-    That is notes, index, caches, transcripts, the record of changes and the spool; then every file is
+    That is notes, index, caches, transcripts, the record of changes and the queue; then every file is
     scanned, byte by byte. What would go is shown first. It cannot be undone. What is out of reach (git's
     history, backups) is listed. Ends with 1 where something is still found.
     """

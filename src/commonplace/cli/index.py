@@ -80,7 +80,7 @@ def run(
     Entries that hooks left in the spool are written into notes first.
     """
     try:
-        _write_spool_down(memory)
+        _write_queue_down(memory)
         with progress.shown() as bar:
             return memory.sync(
                 embed=embed, pull=pull, patient=patient, progress=bar, drop_missing=drop_missing
@@ -105,20 +105,19 @@ def tell(report: SyncReport, form: str) -> None:
     session.answer(form, report, lambda: reports.sync_text(report))
 
 
-def _write_spool_down(memory: Memory) -> None:
-    """Write what hooks left in the spool into notes, and say what could not be."""
-    if not memory.workspace.kept.is_folder(memory.workspace.spool):
-        return
-    from commonplace.changes.spool import Spool
+def _write_queue_down(memory: Memory) -> None:
+    """Write the queue into notes, and say what could not be."""
+    from commonplace.storage.queue import Queue
 
-    spool = Spool(memory.workspace)
-    done = spool.drain(memory.capture, wait_s=_WAIT_S)
+    queue = Queue(memory.workspace)
+    done = queue.drain(memory.capture, wait_s=_WAIT_S)
     if done.trouble:
-        failures.warn(f"entries wait in the spool: {done.trouble}")
-    if done.damaged:
-        failures.warn(f"{count(done.damaged, 'damaged line')} of the spool: see {paths.shown(spool.aside)}")
+        failures.warn(f"entries wait in the queue: {done.trouble}")
+    if done.set_aside:
+        number = count(done.set_aside, "entry", "entries")
+        failures.warn(f"{number} could not be written into a note; see {paths.shown(queue.set_aside)}")
     if done.refused:
-        failures.warn(f"{count(done.refused, 'entry', 'entries')} could not be kept: the spool was full")
+        failures.warn(f"{count(done.refused, 'entry', 'entries')} were not kept: the queue was full")
 
 
 @command("watch")
@@ -168,26 +167,22 @@ def status(ctx: click.Context, only_paths: bool, form: str) -> None:
 
 
 def _waiting(memory: Memory) -> Iterator[str]:
-    """Say what was overwritten, waits in the spool, is damaged there, or found no room."""
+    """Report overwritten notes, and entries that wait, fit into no note, or found no room."""
     from commonplace.cli.corrections import overwritten
+    from commonplace.storage.queue import Queue
 
     yield from overwritten(memory.workspace)
-    if not memory.workspace.kept.is_folder(memory.workspace.spool):
-        return
-    from commonplace.changes.spool import Spool
 
-    spool = Spool(memory.workspace)
-    held = spool.waiting()
+    queue = Queue(memory.workspace)
+    held = queue.waiting()
     if held.entries:
         number = count(held.entries, "entry", "entries")
-        yield f"{number} wait in the spool; `commonplace sync` writes them into the notes"
-    if held.oversized:
-        number = count(held.oversized, "file")
-        yield f"{number} of the spool larger than a spool may be; `commonplace sync` sets it aside, unread"
-    if held.damaged:
-        yield f"{count(held.damaged, 'line')} of the spool could not be used: {paths.shown(spool.aside)}"
+        yield f"{number} wait in the queue; `commonplace sync` writes them into the notes"
+    if held.set_aside:
+        number = count(held.set_aside, "entry", "entries")
+        yield f"{number} could not be written into a note; see {paths.shown(queue.set_aside)}"
     if held.refused:
-        yield f"{count(held.refused, 'entry', 'entries')} could not be kept: the spool was full"
+        yield f"{count(held.refused, 'entry', 'entries')} were not kept: the queue was full"
 
 
 @command("usage", excluding=[("--last", "--days"), ("--last", "--never"), ("--last", "--clear")])

@@ -176,8 +176,8 @@ def _install(target: Target, door: Door, scope: Scope, *, dry_run: bool) -> None
 
 
 def _plugin(target: Target, door: Door, folder: str, *, dry_run: bool) -> None:
-    from commonplace.changes import diffs
     from commonplace.clients import plugin
+    from commonplace.storage import diffs
 
     changes = plugin.changes(target, door, Path(folder))
     if dry_run:

@@ -85,9 +85,9 @@ def _sessions(ctx: click.Context) -> Iterable[str]:
 
 
 def _runs(ctx: click.Context) -> Iterable[str]:
-    from commonplace.changes import runs
+    from commonplace.storage import journal
 
-    return reversed(runs.names(session.workspace_of(ctx)))
+    return reversed(journal.names(session.workspace_of(ctx)))
 
 
 def _clients(ctx: click.Context) -> Iterable[str]:

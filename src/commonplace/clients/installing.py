@@ -11,12 +11,12 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
-from commonplace.changes import diffs
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
 from commonplace.clients.files import Done, Edit, Ledger
 from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
 from commonplace.config import keys
+from commonplace.storage import diffs
 from commonplace.types.changes import Change
 
 GENERIC = "generic"  # any other client: its user is shown what to paste

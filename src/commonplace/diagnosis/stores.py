@@ -8,12 +8,14 @@ from pathlib import Path
 import apsw
 
 from commonplace.base import paths, snapshot
-from commonplace.base.errors import CommonplaceError
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.messages import Message, message
-from commonplace.changes import runs
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index.sqlite import schema
 from commonplace.search import journal
+from commonplace.storage import journal as runs
+from commonplace.storage.queue import Queue
+from commonplace.storage.state import path as state_file
 from commonplace.types import Finding
 
 CACHES = ("vectors.sqlite", "answers.sqlite")
@@ -83,43 +85,36 @@ def _or_off(told: Message, case: Case) -> Message:
 
 def spool(case: Case) -> Iterator[Finding]:
     """See whether entries wait to be written into notes, and whether any could not be kept."""
-    if case.workspace is None or not case.workspace.kept.is_folder(case.workspace.spool):
+    if case.workspace is None or not state_file(case.workspace).exists():
         return
-    folder = case.workspace.spool
-    aside, refusals = folder / "damaged.jsonl", folder / "refused"
-    root = case.workspace.root
-    waiting = sum(_lines(path, root) for path in folder.glob("*.jsonl") if path != aside)
-    if waiting:
+    queue = Queue(case.workspace)
+    try:
+        held = queue.waiting()
+    except NoteUnreadable as error:
+        yield Finding("stores.spool", "warning", str(error))
+        return
+    if held.entries:
         yield Finding(
             "stores.spool",
             "warning",
-            message("spool.waiting", "{n:entry|entries} of hooks wait to be written into notes", n=waiting),
+            message("spool.waiting", "{n:entry|entries} wait to be written into notes", n=held.entries),
             message("spool.sync", "`commonplace sync` writes them, or says why not"),
         )
     else:
         yield Finding("stores.spool", "ok", message("spool.none", "no entries wait to be written into notes"))
-    if damaged := _lines(aside, root):
-        told = message("spool.damaged", "{n:line} of the spool could not be written into a note", n=damaged)
-        look = message("spool.look", "look at {file}, then delete it", file=paths.shown(aside))
+    if held.set_aside:
+        told = message(
+            "spool.damaged", "{n:entry|entries} could not be written into a note", n=held.set_aside
+        )
+        look = message("spool.look", "look at {file}, then delete it", file=paths.shown(queue.set_aside))
         yield Finding("stores.spool_damaged", "warning", told, look)
-    if refusals.exists():
+    if held.refused:
         yield Finding(
             "stores.spool_full",
             "warning",
-            message(
-                "spool.full",
-                "{n:entry|entries} were not kept: the spool was full",
-                n=refusals.stat().st_size,
-            ),
+            message("spool.full", "{n:entry|entries} were not kept: the queue was full", n=held.refused),
             message("spool.room", "`commonplace sync` makes room"),
         )
-
-
-def _lines(path: Path, root: Path) -> int:
-    try:
-        return sum(1 for line in paths.read_contained(path, [root]).splitlines() if line.strip())
-    except CommonplaceError:
-        return 0  # written into a note meanwhile
 
 
 def caches(case: Case) -> Iterator[Finding]:
@@ -177,17 +172,22 @@ def _wrong_with(path: Path, table: str) -> str:
 
 
 def history(case: Case) -> Iterator[Finding]:
-    """See that every generated change is complete, and that the stored ones can be read."""
+    """See that every generated change is complete."""
     workspace = case.workspace
-    if workspace is None or not workspace.kept.is_folder(workspace.history):
+    if workspace is None or not state_file(workspace).exists():
         return
-    changes = runs.listed(workspace)
+    try:
+        changes, taken = runs.listed(workspace), size(runs.size(workspace))
+    except NoteUnreadable as error:
+        yield Finding("stores.history", "warning", str(error))
+        return
+    if not changes:
+        return
     # A partial change that was undone, as far as it went, needs no attention any more.
-    names: dict[str, list[str]] = {"begun": [], "partial": [], "damaged": runs.damaged(workspace)}
+    names: dict[str, list[str]] = {"begun": [], "partial": []}
     for run in changes:
         if run.state == "begun" or (run.state == "partial" and not run.undone):
             names[run.state].append(run.id)
-    folder = paths.shown(workspace.history)
     rows = {
         "begun": ("", "begun and not done", "`commonplace sync` carries it on, or says why not"),
         "partial": (
@@ -195,21 +195,15 @@ def history(case: Case) -> Iterator[Finding]:
             "done in part",
             "`commonplace log RUN` says what was left, `commonplace undo RUN` takes the rest back",
         ),
-        "damaged": (
-            "_damaged",
-            "cannot be read",
-            "delete it below {folder}; it cannot be undone any more",
-        ),
     }
     for state, (suffix, problem, remedy) in rows.items():
-        if names[state]:
-            found = names[state]
+        if found := names[state]:
             told = message(f"history.{state}", f"{{n:generated change}} {problem}: {{runs}}",
                            n=len(found), runs=listed(found))  # fmt: skip
-            mend = message(f"history.{state}.mend", remedy, folder=folder)
-            yield Finding(f"stores.history{suffix}", "warning", told, mend)
+            yield Finding(
+                f"stores.history{suffix}", "warning", told, message(f"history.{state}.mend", remedy)
+            )
     if not any(names.values()):
         text = "{n:generated change} can be read; of {most:,} MB (history.keep_mb) they take {size}"
-        taken = size(sum(runs.size(workspace, name) for name in runs.names(workspace)))
         fine = message("history.fine", text, n=len(changes), most=case.settings.history.keep_mb, size=taken)
         yield Finding("stores.history", "ok", fine)

@@ -16,7 +16,7 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget.notes import shifted
 from commonplace.edit.resolve import Corpus
@@ -25,6 +25,8 @@ from commonplace.language import composed
 from commonplace.markdown import comments, conflicts, metadata, references, statements, structure
 from commonplace.markdown.document import Document, Edit, in_list
 from commonplace.notes import writes
+from commonplace.storage import diffs, journal
+from commonplace.storage.journal import Read
 from commonplace.types.changes import About, Change, Run
 
 _Kind = Literal["heading", "front matter", ""]
@@ -88,7 +90,9 @@ def find(workspace: paths.Workspace, settings: Settings) -> dict[str, str]:
     ).copies
 
 
-def plan(workspace: paths.Workspace, settings: Settings, copy: str, read: runs.Read | None = None) -> Merge:
+def plan(
+    workspace: paths.Workspace, settings: Settings, copy: str, read: journal.Read | None = None
+) -> Merge:
     """Compose the merge of a copy. Raises NoteNotFound for any other file, NoteUnreadable."""
     read = read or (lambda path: transaction.read(workspace, path))
     corpus, note = Corpus(workspace, settings, read), find(workspace, settings).get(copy, "")
@@ -164,8 +168,10 @@ def _is_certain(copy: str, note: str) -> bool:
 
 def _is_undone(workspace: paths.Workspace, copy: str, data: bytes | None) -> bool:
     """Tell whether the owner has undone the merge of these bytes of a copy."""
-    undone = (run for run in runs.newest_first(workspace) if run.about.kind == "merge" and run.undone)
-    return any((file.path, file.before) == (copy, runs.digest(data)) for run in undone for file in run.files)
+    undone = (run for run in journal.newest_first(workspace) if run.about.kind == "merge" and run.undone)
+    return any(
+        (file.path, file.before) == (copy, journal.digest(data)) for run in undone for file in run.files
+    )
 
 
 def blocks(document: Document) -> list[Block]:

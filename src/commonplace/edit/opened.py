@@ -13,9 +13,10 @@ from typing import Self
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, overwritten
+from commonplace.changes import overwritten
 from commonplace.markdown.document import Document
 from commonplace.notes import writes
+from commonplace.storage import diffs
 from commonplace.types.changes import Change
 
 

@@ -20,7 +20,6 @@ from commonplace.base.errors import (
     NoteUnreadable,
     PreviewOutdated,
 )
-from commonplace.changes import diffs
 from commonplace.edit import correct as correcting
 from commonplace.edit import opened
 from commonplace.edit.forget import selection
@@ -32,6 +31,7 @@ from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Place, Row
 from commonplace.render import count, reports, screen
+from commonplace.storage import diffs
 from commonplace.types import Confirmed, Corrected, Run, Selection, Statement, cite
 from commonplace.types.changes import SelectionKind
 

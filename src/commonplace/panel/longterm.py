@@ -12,12 +12,12 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from commonplace.changes import runs
 from commonplace.edit.resolve import Corpus
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.render import screen
+from commonplace.storage import journal
 from commonplace.types import Run, Statement
 
 MOST_RUNS = 100  # changes listed
@@ -65,7 +65,7 @@ class MemoryPane(Pane):
         return corpus.statements(self._path) if self._path in corpus.paths else []
 
     def _history(self) -> list[Run]:
-        return list(islice(runs.newest_first(self.host.memory.workspace), MOST_RUNS))
+        return list(islice(journal.newest_first(self.host.memory.workspace), MOST_RUNS))
 
     @property
     def run_under_cursor(self) -> Run | None:
@@ -80,7 +80,7 @@ class MemoryPane(Pane):
             self.host.act(self._show_run(self.run_under_cursor), "run")
 
     async def _show_run(self, run: Run) -> None:
-        diff = await self.host.ask(partial(runs.diff, self.host.memory.workspace, run))
+        diff = await self.host.ask(partial(journal.diff, self.host.memory.workspace, run))
         self._put_diff(run.about.title + (f" ({run.about.why})" if run.about.why else ""), text.diff(diff))
 
     def _put_diff(self, title: str, lines: Iterator[Content] | Sequence[Content]) -> None:

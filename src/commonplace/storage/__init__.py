@@ -1,1 +1,1 @@
-"""Where the state of a workspace is, and how it came there."""
+"""Everything that a workspace remembers beside its notes, and the writes that it records."""

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
 
 from commonplace.base import clock, paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import runs
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import Document
 from commonplace.notes import watch
 from commonplace.notes.scan import places
 from commonplace.search import usage
 from commonplace.search.journal import Journal
+from commonplace.storage import journal
 from commonplace.types.changes import Run
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Activities:
         self._record = Journal(memory.workspace, memory.settings.usage).path
         self._signature: object = None
         self._rows: tuple[int, int] | None = None  # the last of the record of use that were seen
-        self._runs = max(runs.names(self._workspace), default="")
+        self._runs = max(journal.names(self._workspace), default="")
         self._made: dict[str, str] = {}  # notes that runs changed, with the digests that these left
         self._notes: dict[str, _Note] = {}
         self.lately = list(self._begin(memory.notes(), most))
@@ -174,7 +174,7 @@ class Activities:
                     if most and note.path in newest:
                         yield from _written(stated, note.path)
         yield from self._uses(most)
-        newest_first = runs.newest_first(self._workspace)
+        newest_first = journal.newest_first(self._workspace)
         done = (run for run in newest_first if run.state != "begun" and run.about.kind != "remember")
         yield from map(_of_run, islice(done, most))
 
@@ -196,8 +196,8 @@ class Activities:
             yield Activity("get", _moment(opening.at), opening.agent, (opening.place,), opening.lines)
 
     def _new_runs(self) -> Iterator[Run]:
-        for name in runs.names(self._workspace):
-            if name > self._runs and (run := runs.load(self._workspace, name)) and run.state != "begun":
+        for name in journal.names(self._workspace):
+            if name > self._runs and (run := journal.load(self._workspace, name)) and run.state != "begun":
                 self._runs = name
                 if run.about.kind != "remember":  # the note says it
                     yield run

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
-from commonplace.changes import runs, transaction
+from commonplace.changes import transaction
 from commonplace.markdown import metadata
 from commonplace.markdown.document import decode
+from commonplace.storage import journal
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.rollup import ARCHIVE, NotRolledUp, said_in, wording_of
 from commonplace.upkeep.schedule import due
@@ -53,7 +54,7 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
         own, data = (metadata.date_of(path) or "")[:7], _data(memory, path)
         if data is None or month not in ("", own) or not (path in written or _holds(memory, own, path, data)):
             continue
-        kept, digest = months.setdefault(own, {}), runs.digest(data)
+        kept, digest = months.setdefault(own, {}), journal.digest(data)
         if digest in written.get(path, (digest,)):
             kept[path] = digest
         else:
@@ -78,7 +79,7 @@ def _files(workspace: paths.Workspace) -> Iterator[str]:
 def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
     """Return what rollups wrote below the archive folder, by path: SHA-256 of the bytes."""
     written: dict[str, set[str]] = {}
-    for run in runs.listed(workspace):
+    for run in journal.listed(workspace):
         for file in run.files if run.about.kind == "rollup" and not run.undone else ():
             if file.path.startswith(f"{ARCHIVE}/") and not file.before:
                 written.setdefault(file.path, set()).add(file.after)
@@ -111,7 +112,7 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
         edited = [
             path
             for path, digest in zip(gone, originals.digests, strict=True)
-            if runs.digest(read(path)) != digest
+            if journal.digest(read(path)) != digest
         ]
         if edited:
             raise PreviewOutdated(edited)

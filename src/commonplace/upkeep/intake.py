@@ -19,12 +19,13 @@ from unicodedata import category
 from commonplace.base import clock, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import additions, diffs, runs, transaction
+from commonplace.changes import additions, transaction
 from commonplace.changes.receipts import Known, Receipts
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import appends, layout, scan
 from commonplace.redaction.redact import redact
+from commonplace.storage import diffs, journal
 from commonplace.types import progress
 from commonplace.types.changes import About, Change, Provenance
 from commonplace.types.imports import (
@@ -558,7 +559,7 @@ def _compose_page(
             return
     before = read(path)
     outcome: Outcome = "new" if before is None else "same" if before == after else "changed"
-    if file and runs.digest(before)[:32] != file.digest:
+    if file and journal.digest(before)[:32] != file.digest:
         outcome, after = ("edited" if before is not None else "gone"), before
     written = outcome in ("new", "changed")
     draft.files.append(
@@ -570,7 +571,7 @@ def _compose_page(
             int(outcome in ("edited", "gone")),
         )
     )
-    digest = file.digest if file and not written else runs.digest(after)[:32]
+    digest = file.digest if file and not written else journal.digest(after)[:32]
     draft.remember(path, Known(digest, day, {item.key: item.digest}), file)
     if after != before:
         draft.change(path, before, after)

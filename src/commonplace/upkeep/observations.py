@@ -13,13 +13,13 @@ The rest is kept, once a session for each kind.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePath
@@ -30,8 +30,7 @@ from commonplace.base.paths import APPLICATION
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep import excerpts, tool_state
-from commonplace.upkeep.tool_state import State
+from commonplace.upkeep import excerpts
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -43,7 +42,8 @@ GOTCHA = "gotcha"
 _READ, _EXCERPT, _ARGUMENTS = 4000, 500, 300  # characters: a long result, and most of it and of arguments
 _TITLE, _SAID = 80, 60  # characters of a title, and of a command that it says whole
 _FILES, _PATH = 5, 80  # files that are named, and characters of each path
-_SESSIONS = 100  # that are remembered in a process
+_SESSIONS, _KINDS = 100, 500  # that are remembered in a process; kinds of failure of each
+_FOREIGN = "strangers' words"
 _VERBS = {
     "write": ("Edited", "Failed to edit"),
     "make": ("Wrote", "Failed to write"),
@@ -79,19 +79,16 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 class Observer:
-    """Observes sessions: says nothing twice, and notices when something works that had failed.
+    """Observes sessions: the same call twice in a row, and a kind of failure, are told once a session.
 
-    Safe with several threads; with `on_disk` with several processes as well.
+    Safe with several threads. Other processes are not known of.
     """
 
-    def __init__(self, settings: Settings, root: Path | None = None, *, on_disk: bool = False) -> None:
-        """Take the settings, and the workspace that paths are shown relative to.
-
-        `on_disk` keeps there what ran in each session, for hosts that start a process for each tool.
-        """
+    def __init__(self, settings: Settings, root: Path | None = None) -> None:
+        """Take the settings, and the workspace that paths are shown relative to."""
         self._settings, self._root = settings, root
-        self._workspace = paths.Workspace(root) if on_disk and root is not None else None
-        self._sessions: OrderedDict[str, State] = OrderedDict()
+        self._sessions: OrderedDict[str, set[str]] = OrderedDict()  # what was told of each, as hashes
+        self._last: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def observe(self, execution: ToolExecution) -> Entry | None:
@@ -107,48 +104,36 @@ class Observer:
         if is_of_memory(action, execution.folder, self._root):
             return None
         report = _Report(execution, action, settings, self._root, _is_foreign(execution, action, settings))
-        error = failure(execution.error, execution.result)
-        with self._state(execution.session) as session:
-            last, session.last = session.last, _digest(execution)
-            if session.last == last:
+        error, call = failure(execution.error, execution.result), _digest(execution)
+        with self._lock:
+            told = self._sessions.setdefault(execution.session, set())
+            self._sessions.move_to_end(execution.session)
+            while len(self._sessions) > _SESSIONS:
+                self._last.pop(self._sessions.popitem(last=False)[0], None)
+            if self._last.get(execution.session) == call:
                 return None
-            entry = _entry(session, report, error)
-            if report.is_foreign and not session.marked:
-                session.marked = True
+            self._last[execution.session] = call
+            entry = _entry(told, report, error)
+            if report.is_foreign and _FOREIGN not in told:
+                told.add(_FOREIGN)
                 entry = entry or report.entry(alone=True)
         return entry
 
-    @contextmanager
-    def _state(self, name: str) -> Iterator[State]:
-        if self._workspace is not None:
-            with tool_state.kept(self._workspace, name) as state:
-                yield state
-            return
-        with self._lock:
-            session = self._sessions.setdefault(name, State())
-            self._sessions.move_to_end(name)
-            while len(self._sessions) > _SESSIONS:
-                self._sessions.popitem(last=False)
-            yield session
 
-
-def _entry(session: State, report: _Report, error: str) -> Entry | None:
+def _entry(told: set[str], report: _Report, error: str) -> Entry | None:
     """Return the entry of a call: the first failure of its kind, or a result that is significant."""
     tool, action, settings = report.execution.tool, report.action, report.settings
-    is_listed, target = is_named(tool, settings.tools), tool_state.digest(action.target)
+    is_listed = is_named(tool, settings.tools)
     if not error:
-        mended = session.failed.pop(target, 0)
-        is_significant = len(report.execution.result) > _READ if action.kind == "read" else is_listed
-        return report.entry(mended=mended) if is_significant else None
+        read_much = len(report.execution.result) > _READ
+        return report.entry() if (read_much if action.kind == "read" else is_listed) else None
     if action.kind == "read" or not is_listed:
         return None
-    if len(session.failed) < tool_state.MOST:
-        session.failed[target] = session.failed.get(target, 0) + 1
     error = excerpts.public(error)
-    kind = tool_state.digest(bare(tool).lower(), failure_kind(error))
-    if kind in session.kinds or len(session.kinds) >= tool_state.MOST or not teaches(error):
+    kind = f"{bare(tool).lower()}: {failure_kind(error)}"
+    if kind in told or len(told) >= _KINDS or not teaches(error):
         return None
-    session.kinds[kind] = None
+    told.add(kind)
     return report.entry(error=without_code(error))
 
 
@@ -167,7 +152,8 @@ def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> 
 
 def _digest(execution: ToolExecution) -> str:
     arguments = json.dumps(dict(execution.arguments), sort_keys=True, default=repr)
-    return tool_state.digest(execution.tool, arguments, execution.result, execution.error)
+    said = repr((execution.tool, arguments, execution.result, execution.error))
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 # --- how it reads ---------------------------------------------------------------------------------------
@@ -182,10 +168,10 @@ class _Report(NamedTuple):
     root: Path | None
     is_foreign: bool
 
-    def entry(self, *, error: str = "", mended: int = 0, alone: bool = False) -> Entry:
+    def entry(self, *, error: str = "", alone: bool = False) -> Entry:
         """Put the entry together, of a failure where there is an error; `alone` leaves the excerpt out."""
         execution = self.execution
-        lines = [self._title(bool(error)), self._facts(bool(error), mended)]
+        lines = [self._title(bool(error)), self._facts(bool(error))]
         # Once more: what stands together now may read as a secret.
         text = excerpts.public("\n".join(lines if alone else [*lines, *self._excerpt(error)]))
         at = clock.local(execution.at)
@@ -215,14 +201,12 @@ class _Report(NamedTuple):
         address = next((v for v in arguments.values() if isinstance(v, str) and "://" in v), "")
         return _flat(excerpts.public(address)) or _flat(excerpts.public(bare(self.execution.tool)))
 
-    def _facts(self, failed: bool, mended: int) -> str:
+    def _facts(self, failed: bool) -> str:
         parts = [_flat(excerpts.public(self.execution.tool))[:_TITLE]]
         if took := _duration(self.execution.duration_ms):
             parts = [f"{parts[0]}, {took}"]
         if failed:
             parts.append(f"failed, {GOTCHA}")
-        if mended:
-            parts.append(f"works now, after {mended} failure{'s' if mended > 1 else ''}")
         for verb, files in (("read", self.action.read), ("modified", self.action.modified)):
             if files:
                 more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
@@ -306,11 +290,6 @@ class Action(NamedTuple):
     read: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     network: bool = False
-
-    @property
-    def target(self) -> str:
-        """What a later call is compared with: the command, or the files."""
-        return self.command or "\n".join((*self.modified, *self.read))
 
 
 def bare(tool: str) -> str:

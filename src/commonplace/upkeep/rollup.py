@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import diffs, transaction
+from commonplace.changes import transaction
 from commonplace.language import compare
 from commonplace.markdown import comments, fences, metadata, references, statements, structure
 from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
+from commonplace.storage import diffs
 from commonplace.types.changes import About, Change, Run
 from commonplace.types.data import cite
 from commonplace.upkeep.schedule import due

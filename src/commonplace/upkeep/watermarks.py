@@ -1,9 +1,8 @@
 """How far each session is summed up, written down so that a crash neither loses a summary nor makes two.
 
-A session has a mark in `pending/` of the state, made before its first message counts and moved on only after
-its summary stands in the note. Whoever works on a session holds a lock beside the mark, and a program keeps
-it while the session is open: the kernel frees it when the program dies, so a mark whose lock can be had
-belongs to nobody that lives.
+A session has a mark in the state, made before its first message counts and moved on only after its summary
+stands in the note. A program that works on a session holds its lock, and keeps it while the session is open:
+the kernel frees it when the program dies, so a mark whose lock is free belongs to no living program.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.base import locks, paths, records
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.locks import LockTimeout
+from commonplace.storage import keyvalue, state
 from commonplace.transcripts import session as transcript
 
 if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-ENDING = ".json"
-_LARGEST = 100_000  # bytes of a mark
+KIND = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Pending:
 
     def __init__(self, workspace: paths.Workspace) -> None:
         """Bind to a workspace; nothing is made before a session is opened."""
-        self._workspace, self._files = workspace, workspace.kept
+        self._workspace = workspace
         self._lock = paths.lock_file(workspace, "pending")
         self._guard = threading.Lock()
         self._locks: dict[str, ExitStack] = {}
@@ -120,45 +119,25 @@ class Pending:
                 self._drop(session)
 
     def read(self, session: str) -> Mark | None:
-        """Return the mark of a session, None where there is none or it cannot be understood."""
-        mark = self._read(self._file(session))
-        return mark if mark is not None and mark.session == session else None
+        """Return the mark of a session, None where there is none. Raises NoteUnreadable."""
+        value = keyvalue.read(self._workspace, KIND, _name(session))
+        return _mark(value) if value else None
 
     def update(self, session: str, change: Callable[[Mark], Mark]) -> None:
         """Change the mark of a session, a new one where there is none. Raises NoteUnreadable."""
+        transcript.path_of(self._workspace, session)  # no id, no mark
 
-        def changed(known: dict[str, Any] | None) -> Mapping[str, Any]:
-            mark = None if known is None else _parsed(known)
-            return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
+        def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
+            return asdict(change(_mark(value) if value else Mark(session)))
 
-        with locks.locked(self._lock):
-            records.update(self._files, self._file(session), changed, limit=_LARGEST)
+        keyvalue.update(self._workspace, KIND, _name(session), changed)
 
     def marks(self) -> list[Mark]:
-        """Return the marks of all sessions, those that were touched first before the others."""
-        found = []
-        for name in self._names():
-            file = self._workspace.pending / name
-            with suppress(OSError):
-                found.append((self._files.stat(file).st_mtime_ns, name, file))
-        marks = (self._read(file) for _, _, file in sorted(found))
-        return [mark for mark in marks if mark is not None]
+        """Return the marks of all sessions, in the order of their last change. Raises NoteUnreadable."""
+        return [_mark(value) for _, value in keyvalue.each(self._workspace, KIND)]
 
-    def _names(self) -> list[str]:
-        try:
-            names = self._files.names(self._workspace.pending)
-        except OSError:
-            return []
-        return [name for name in names if name.endswith(ENDING)]
-
-    def _read(self, file: Path) -> Mark | None:
-        try:
-            return _parsed(records.read(self._files, file, limit=_LARGEST))
-        except (OSError, ValueError):
-            return None
-
-    def _file(self, session: str) -> Path:
-        return self._workspace.pending / f"{transcript.path_of(self._workspace, session).stem}{ENDING}"
+    def _lock_of(self, session: str) -> Path:
+        return paths.lock_file(self._workspace, f"session-{_name(session)}")
 
     def _let_go(self, session: str) -> None:
         with self._guard:
@@ -174,7 +153,7 @@ class Pending:
         # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
         with locks.locked(self._lock):
             try:
-                held.enter_context(locks.locked(self._file(session).with_suffix(".lock"), timeout_s=0))
+                held.enter_context(locks.locked(self._lock_of(session), timeout_s=0))
             except LockTimeout as error:
                 told = "another process has it open, and sums it up when it rests"
                 raise InUse(f"session {paths.shown(session)}", told) from error
@@ -187,39 +166,27 @@ class Pending:
         self._working.pop(session, None)
         if session in self._open or session not in self._locks:
             return
-        file = self._file(session)
+        lock = self._lock_of(session)
         with self._locks.pop(session), suppress(LockTimeout), locks.locked(self._lock):
             for ending in (".lock", ".queue"):
                 with suppress(OSError):
-                    self._files.unlink(file.with_suffix(ending))
+                    self._workspace.kept.unlink(lock.with_suffix(ending))
+
+
+def _mark(value: Mapping[str, Any]) -> Mark:
+    return Mark(**{name: value[name] for name in Mark.__slots__ if name in value})
+
+
+def _name(session: str) -> str:
+    return keyvalue.of_session(session)
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the marks of forgotten sessions, and what lies beside them; remove them to `change`."""
+    """Name the marks of forgotten sessions; remove them to `change`."""
     from commonplace.types.changes import Erased
 
-    files, erased = site.workspace.kept, []
-    for stem in sorted(set(map(transcript.stem_of, targets.sessions))):
-        for ending in (ENDING, ".lock", ".queue"):
-            path = site.workspace.pending / f"{stem}{ending}"
-            if files.is_file(path):
-                erased.append(Erased("marks", site.shown(path)))
-                if change:
-                    records.remove(files, path)
-    return erased
-
-
-def _parsed(found: Mapping[str, Any]) -> Mark | None:
-    try:
-        return Mark(
-            str(found["session"]),
-            str(found["agent"]),
-            max(0, int(found["done"])),
-            max(0, int(found["writing"])),
-            int(found["size"]),
-            bool(found["held"]),
-            bool(found["over"]),
-            *(str(found.get(name, "")) for name in ("source", "note", "entry", "next")),
-        )
-    except (ValueError, TypeError, KeyError):
-        return None
+    workspace, gone = site.workspace, set(targets.sessions)
+    names = [name for name, value in keyvalue.each(workspace, KIND) if value["session"] in gone]
+    if change:
+        keyvalue.remove(workspace, KIND, names, erase=True)
+    return [Erased("marks", site.shown(state.path(workspace))) for _ in names]

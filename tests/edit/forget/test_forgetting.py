@@ -16,8 +16,7 @@ import pytest
 from commonplace import Memory, config
 from commonplace.base import database, paths
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
-from commonplace.changes import runs, transaction, undo
-from commonplace.changes.spool import Claim, Spool
+from commonplace.changes import transaction, undo
 from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index_forget
@@ -27,7 +26,8 @@ from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
-from commonplace.storage import files
+from commonplace.storage import files, journal, keyvalue
+from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
@@ -75,7 +75,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
     before = {p: p.read_bytes() for p in memory.workspace.root.rglob("*.md")}
     planned = memory.forget(Selection("person", "Mira"), dry_run=True)
     assert {p: p.read_bytes() for p in memory.workspace.root.rglob("*.md")} == before
-    assert runs.names(memory.workspace) == []
+    assert journal.names(memory.workspace) == []
     done = forget(memory, "person", "Mira")
     assert (planned.dry_run, done.dry_run) == (True, False)
     assert planned.places == done.places
@@ -164,7 +164,7 @@ def test_a_note_is_forgotten_by_its_content_or_its_path(memory: Memory) -> None:
     assert not (memory.workspace.root / "memory" / "2026-02-13.md").exists()
     assert memory.search("rained").hits == ()
     assert erasure.run is not None
-    assert "2026-02-13.md" not in (memory.workspace.history / erasure.run.id / "run.json").read_text()
+    assert "2026-02-13.md" not in repr(journal.load(memory.workspace, erasure.run.id))
     forget(memory, "note", "MEMORY.md")
     assert not memory.workspace.memory_file.exists()
 
@@ -255,17 +255,13 @@ def test_words_are_cut_out_of_messages(memory: Memory) -> None:
     assert transcript.load()[0].text == "call [forgotten] today"
 
 
-def test_claimed_entries_stay_where_their_bytes_are(memory: Memory) -> None:
-    spool = Spool(memory.workspace)
-    spool.extend([Entry("first", NOW), Entry("Mira waits", NOW), Entry("call +49 123 now", NOW)])
-    claimed = memory.workspace.spool / "claimed-00000000000000000001-1.jsonl"
-    os.rename(spool.path, claimed)
-    claim = Claim(memory.workspace.kept, claimed)
-    claim.advance(next(claim.lines()).end)
+def test_of_entries_that_wait_only_what_is_forgotten_goes(memory: Memory) -> None:
+    queue = Queue(memory.workspace)
+    queue.extend([Entry("first", NOW), Entry("Mira waits", NOW), Entry("call +49 123 now", NOW)])
     memory.forget([Selection("person", "Mira"), Selection("text", "+49 123")])
-    entries = [line.entry for line in Claim(memory.workspace.kept, claimed).lines()]
-    assert [entry.text for entry in entries if entry] == ["call  now"]
-    assert spool.drain(memory.capture).written == 1
+    found: list[str] = []
+    queue.drain(lambda entries: found.extend(entry.text for entry in entries))
+    assert found == ["first", "call  now"]
 
 
 def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
@@ -274,7 +270,7 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     Transcript.open(memory.workspace, "s12").append(Turn("user", "hello"))
     by = Provenance("agent", "a", "s1")
     memory.capture([Entry("The kettle is said to whistle", NOW, "Summaries", by), Entry("other", NOW)])
-    Spool(memory.workspace).append(Entry("a kettle", NOW, provenance=by))
+    Queue(memory.workspace).append(Entry("a kettle", NOW, provenance=by))
     pending = Pending(memory.workspace)
     pending.open("s1")
     pending.close("s1")
@@ -287,7 +283,7 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     memory.search("The green kettle whistles at dawn every day.")
     forget(memory, "session", "s1")
     assert not transcript.path.exists()
-    assert list(memory.workspace.pending.glob("*")) == []
+    assert pending.marks() == []
     assert "kettle" not in text(memory, "memory/2026-02-20.md")
     assert "other" in text(memory, "memory/2026-02-20.md")
     assert (memory.workspace.root / "sessions" / "s12.jsonl").exists()
@@ -420,14 +416,6 @@ def test_the_record_says_who_and_how_much_and_never_what(memory: Memory) -> None
         undo.undo(memory.workspace, run.id)
 
 
-def test_a_damaged_run_that_holds_it_goes_whole(memory: Memory) -> None:
-    run = transaction.apply(memory.workspace, [Change("memory/x.md", None, b"- Mira\n")], ABOUT)
-    assert run
-    (memory.workspace.history / run.id / "run.json").write_text('{"about": "Mira')
-    forget(memory, "person", "Mira")
-    assert run.id not in runs.names(memory.workspace)
-
-
 # --- caches, logs, leftovers ----------------------------------------------------------------------------
 
 
@@ -454,12 +442,8 @@ def test_a_log_that_holds_it_is_emptied(memory: Memory, name: str) -> None:
 def test_temporary_files_of_the_dead_go(memory: Memory) -> None:
     left = memory.workspace.memory_dir / ".2026-02-13.0123456789ab.tmp"
     left.write_text("- Mira called.")
-    half = memory.workspace.history / "20260213-000000-abcdef.tmp"
-    half.mkdir(parents=True)
-    (half / "0.before").write_text("- Mira called.")
     forget(memory, "person", "Mira")
     assert not left.exists()
-    assert not half.exists()
 
 
 def test_what_sessions_were_given_goes(memory: Memory) -> None:
@@ -467,9 +451,9 @@ def test_what_sessions_were_given_goes(memory: Memory) -> None:
 
     hits = memory.search("Mira called").hits
     Injected(memory.workspace).add("s1", hits)
-    assert list((memory.workspace.state / "injected").iterdir())
+    assert keyvalue.each(memory.workspace, "injected")
     forget(memory, "person", "Mira")
-    assert list((memory.workspace.state / "injected").iterdir()) == []
+    assert keyvalue.each(memory.workspace, "injected") == []
 
 
 def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
@@ -562,10 +546,10 @@ def test_git_and_providers_are_told(memory: Memory) -> None:
 
 def test_the_same_again_finds_nothing(memory: Memory, private_home: Path) -> None:
     forget(memory, "person", "Mira")
-    count = len(runs.names(memory.workspace))
+    count = len(journal.names(memory.workspace))
     erasure = forget(memory, "person", "Mira")
     assert (erasure.places, erasure.run) == ((), None)
-    assert len(runs.names(memory.workspace)) == count
+    assert len(journal.names(memory.workspace)) == count
 
 
 def test_short_names_are_not_found_by_chance(memory: Memory) -> None:
@@ -696,9 +680,7 @@ def test_a_record_that_names_a_note_so_is_told(memory: Memory) -> None:
     told = {trace.path: trace.remedy for trace in erasure.left}
     assert told["memory/2026-02-13.md"] == "its name says it: rename it"
     assert told["INDEX/index.sqlite"] == "it goes with what still says it: memory/2026-02-13.md"
-    assert {remedy for path, remedy in told.items() if path.endswith("/run.json")} == {
-        "it names a note so, and goes with that record after history.keep_days"
-    }
+    assert "STATE/state.sqlite" in told  # the history names a note so
 
 
 # --- notes with several names ---------------------------------------------------------------------------

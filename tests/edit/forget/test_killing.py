@@ -12,7 +12,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.changes import transaction
-from commonplace.changes.spool import Spool
+from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import About, Change
@@ -81,7 +81,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         assert transaction.apply(memory.workspace, [change], About("write", "write", "Zorvexqui said so"))
         with Transcript.open(memory.workspace, "s1") as transcript:
             transcript.extend([Turn("user", "Zorvexqui called"), Turn("assistant", "窗台上的蓝色花瓶碎了！")])
-        Spool(memory.workspace).append(Entry("Zorvexqui waits", NOW))
+        Queue(memory.workspace).append(Entry("Zorvexqui waits", NOW))
         memory.sync()
         memory.search("Zorvexqui")
     return template

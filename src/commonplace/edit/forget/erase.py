@@ -16,7 +16,7 @@ from pathlib import Path
 from commonplace import render
 from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
-from commonplace.changes import runs, transaction
+from commonplace.changes import transaction
 from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
@@ -24,6 +24,8 @@ from commonplace.edit.forget.targets import Page, Targets
 from commonplace.index.sqlite import forget as index
 from commonplace.notes.scan import places
 from commonplace.redaction.redact import strip_private
+from commonplace.storage import journal as runs
+from commonplace.storage import queue
 from commonplace.transcripts.session import ENDING, FOLDER
 from commonplace.types import progress
 from commonplace.types.changes import About, Change, Erased, Erasure, Run, Selection, Trace, Unreachable
@@ -197,8 +199,8 @@ class _Work:
             self.troubles.append(Trace(str(error), 0, f"then: {remedies.say('forget.resume')}"))
 
     def entries_and_notes(self) -> list[Erased]:
-        """Change the notes, then the waiting entries, under the lock of the spool."""
-        with stores.hold_spool(self.context):
+        """Change the notes, then the waiting entries, under the lock of the queue."""
+        with queue.hold(self.context.workspace):
             self.do(self.notes)
             self.do(lambda: stores.forget(self.context, "spool", self.targets, among=self.entries))
         return []
@@ -292,8 +294,7 @@ class _Work:
             workspace, about = self.context.workspace, self._about(len(self.places), "place")
             with locks.locked(self.context.lock):
                 at = self.now or datetime.now().astimezone()
-                self.run = replace(runs.begin(workspace, (), about, at, keep=False), state="done")
-                runs.save(workspace, self.run)
+                self.run = runs.begin(workspace, (), about, at, keep=False, how_far="done")
         return []
 
 
@@ -327,8 +328,6 @@ def _remedy(path: str, own: Set[str]) -> str:
         return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
         return f"it was not changed, or is written again: {remedies.say('forget.again')}"
-    if "/history/" in path and path.endswith(f"/{runs.RECORD}"):
-        return "it names a note so, and goes with that record after history.keep_days"
     ours = ("STATE/", "INDEX/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
         return f"end other programs that use it, then: {remedies.say('forget.again')}"

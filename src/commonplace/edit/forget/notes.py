@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import runs, transaction
+from commonplace.changes import transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
@@ -28,6 +28,7 @@ from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
 from commonplace.notes.scan import Source, look
+from commonplace.storage import journal
 from commonplace.types.changes import Change, Erased
 from commonplace.types.store import Known, Site
 
@@ -79,7 +80,7 @@ class Composed(NamedTuple):
     @property
     def known(self) -> tuple[Known, ...]:
         """The notes that change, by what they were and will be."""
-        return tuple(Known(c.path, runs.digest(c.before), runs.digest(c.after)) for c in self.changes)
+        return tuple(Known(c.path, journal.digest(c.before), journal.digest(c.after)) for c in self.changes)
 
     @property
     def stated(self) -> list[str]:

@@ -24,13 +24,13 @@ from commonplace.base.database import SIDE_FILES, connect, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.base.snapshot import standing
-from commonplace.changes import runs
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
 from commonplace.markdown.document import decode
 from commonplace.notes import scan as listing
 from commonplace.render import count as counted
+from commonplace.storage import journal
 from commonplace.types.changes import Trace, Unreachable
 from commonplace.types.store import Site
 
@@ -180,16 +180,20 @@ def of_file(path: Path, sought: Forms) -> int:
 def _in_record(data: bytes, sought: Forms) -> int:
     """Count what one of our records says in values; keys, kinds and dates are its own."""
     text = data.decode("utf-8", "replace")
-    try:
-        values = "\n".join(_said(json.loads(text)))
-    except (ValueError, RecursionError):
-        return _in_text(data, sought)
-    return len(sought.sessions.findall(text)) or _in_text(values.encode("utf-8", "surrogatepass"), sought)
+    values = "\n".join(_values(text)).encode("utf-8", "surrogatepass")
+    return len(sought.sessions.findall(text)) or _in_text(values, sought)
+
+
+def _values(text: str) -> list[str]:
+    """The values in a text: those of JSON, or the text itself."""
+    with suppress(ValueError, RecursionError):
+        return [*_said(json.loads(text))] if text.startswith("{") else [text]
+    return [text]
 
 
 def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
-        yield from () if _DATED.fullmatch(value) or value == runs.WAITING else (value,)
+        yield from () if _DATED.fullmatch(value) or value == journal.WAITING else (value,)
     elif isinstance(value, list):
         yield from chain.from_iterable(map(_said, value))
     elif isinstance(value, dict):
@@ -233,6 +237,7 @@ def _texts(path: Path) -> Iterator[list[str]]:
     SQLite writes into side files of a database; in a folder of notes these may belong to others.
     """
     is_ours = any(path.is_relative_to(folder) for folder in (paths.user_state_dir(), paths.user_cache_dir()))
+    is_state = path.name == "state.sqlite" and path.is_relative_to(paths.user_state_dir())
     query = "" if is_ours else "immutable=1"
     with (
         suppress(apsw.Error, OSError, CommonplaceError),
@@ -242,12 +247,17 @@ def _texts(path: Path) -> Iterator[list[str]]:
         tables: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
         for name in [name for name, sql in tables if "VIRTUAL TABLE" not in str(sql).upper()]:
             columns: Any = connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-            kinds = "'text', 'blob'" if name == "meta" else "'text'"
-            texts = [f"iif(typeof({one}) IN ({kinds}), {one}, '')" for one in map(quoted, chain(*columns))]
+            kinds = "'text', 'blob'" if name == "meta" or is_state else "'text'"
+            texts = [
+                f"iif(typeof({quoted(one)}) IN ({kinds}), {quoted(one)}, '')"
+                for one in chain(*columns)
+                if not (is_state and one in _OWN_KEYS)
+            ]
             rows: Any = connection.execute(f"SELECT {', '.join(texts)} FROM {quoted(name)}")
-            while some := list(islice(rows, _ROWS)):
+            while some := list(islice(rows, 1 if name == "blob" and is_state else _ROWS)):
                 values = filter(None, chain.from_iterable(some))
-                yield [one if isinstance(one, str) else one.decode("utf-8", "replace") for one in values]
+                texts = [one if isinstance(one, str) else decode(records.unpacked(one)) for one in values]
+                yield list(chain.from_iterable(map(_values, texts))) if is_state else texts
 
 
 # --- out of reach ---------------------------------------------------------------------------------------

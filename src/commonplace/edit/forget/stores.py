@@ -15,8 +15,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import cached_property, partial
+from contextlib import nullcontext, suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -28,6 +28,7 @@ from commonplace.edit.forget.targets import Targets as Chosen
 from commonplace.edit.forget.words import MARK, Words
 from commonplace.index import rules
 from commonplace.redaction.redact import redact, unmarked
+from commonplace.storage import keyvalue, queue, state
 from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site, Targets
@@ -35,7 +36,7 @@ from commonplace.types.store import Site, Targets
 _TEMPORARY = f".?*.{'[0-9a-f]' * 12}.tmp"  # as `storage.files` names them
 _OWN_TEMPORARY = ".*.tmp"  # as `base.root` names them, in our own folders
 _LARGEST_LOG = 1 << 28
-_LOGS = ("server.log", "schedule.log")
+_LOGS = ("server.log", "schedule.log", "set-aside.jsonl")
 RULES = "redaction"  # a file with the version of the rules that records were last redacted by
 _ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
 
@@ -50,13 +51,12 @@ class Row(NamedTuple):
 
 # In the order of the flow of text.
 STORES = {
-    "spool": Row("commonplace.changes.spool:sweep", renewed=True, after_notes=False),
+    "spool": Row("commonplace.storage.queue:sweep", renewed=True, after_notes=False),
     "transcripts": Row("commonplace.transcripts.session:sweep", renewed=True),
     "history": Row("commonplace.changes.forget:sweep"),
     "usage": Row("commonplace.search.journal:sweep", renewed=True),
     "answers": Row("commonplace.providers.cache:sweep_answers", renewed=True),
     "injected": Row("commonplace.edit.forget.stores:sweep_injected"),
-    "observing": Row("commonplace.edit.forget.stores:sweep_observing"),
     "pending": Row("commonplace.upkeep.watermarks:sweep"),
     "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
@@ -83,48 +83,38 @@ def forget(site: Site, name: str, targets: Targets, **options: Any) -> list[Eras
     return cast(list[Erased], _entry(STORES[name].entry)(site, targets, change=True, **options))
 
 
-def hold_spool(site: Site) -> AbstractContextManager[None]:
-    """Keep entries that wait from being written into notes. Raises NoteUnreadable."""
-    return cast(AbstractContextManager[None], _entry("commonplace.changes.spool:hold")(site.workspace))
-
-
 def _entry(entry: str) -> Any:  # noqa: ANN401
     module, _, function = entry.partition(":")
     return getattr(import_module(module), function)
 
 
-def _sweep_sessions(folder: str, site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the records of forgotten sessions in a folder of the state; remove them to `change`.
+def sweep_injected(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name what forgotten sessions were given (`agent.seen`); remove it to `change`.
 
-    All of them where anything else is forgotten: they are hashes, which say whether a session has seen a
-    statement, or what ran in it.
+    Of all sessions where anything else is forgotten: hashes say whether a session was given a statement.
     """
-    files, place = site.workspace.kept, site.workspace.state / folder
-    own = {records.of_session(place, session) for session in targets.sessions}
-    erased = []
-    for path in records.listed(files, place, ".json"):
-        if not targets.only_sessions or path in own:
-            erased.append(Erased("marks", site.shown(path)))
-            if change:
-                records.remove(files, path)
-    return erased
-
-
-sweep_injected = partial(_sweep_sessions, "injected")  # what sessions were given: `agent.seen`
-sweep_observing = partial(_sweep_sessions, "observing")  # what ran in them: `upkeep.tool_state`
+    own, kind = set(map(keyvalue.of_session, targets.sessions)), "injected"
+    every = keyvalue.each(site.workspace, kind)
+    gone = [name for name, _ in every if not targets.only_sessions or name in own]
+    if change:
+        keyvalue.remove(site.workspace, kind, gone, erase=True)
+    return [Erased("marks", site.shown(state.path(site.workspace))) for _ in gone]
 
 
 def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the logs of servers and of the schedule that hold any of it; empty them to `change`."""
+    """Name logs and entries set aside that hold any of it; to `change` empty a log, and cut out entries."""
     root, erased = site.workspace.kept, []
     for path in (site.workspace.state / name for name in _LOGS):
         with records.translated(path):
             data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
             if targets.matches(data.decode("utf-8", "replace")):
                 erased.append(Erased("logs", site.shown(path)))
+                lines = () if path.suffix == ".log" else records.lines(data)
+                rest = [line for line in lines if not targets.matches(line.decode("utf-8", "replace"))]
                 if change:  # in place: those programs have it open, and write at its end
                     with os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
-                        file.truncate(0)
+                        file.writelines(rest)
+                        file.truncate()
     return erased
 
 
@@ -231,7 +221,7 @@ def renew(site: Site, *, timeout_s: float = locks.LOCK_WAIT_S) -> list[Erased]:
         if not is_due(site.workspace):
             return []
         secrets, erased = Redaction(), []
-        with hold_spool(site):
+        with queue.hold(site.workspace):
             erased += forget(site, "spool", secrets)
         for name, row in STORES.items():
             if row.renewed and name != "spool":

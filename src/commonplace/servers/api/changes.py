@@ -224,14 +224,14 @@ FORGETTING = (
 
 
 def _runs(call: Call) -> object:
-    from commonplace.changes import runs
+    from commonplace.storage import journal as runs
 
     return [*islice(runs.newest_first(call.memory.workspace), call.values.get("limit", 50))]
 
 
 def _run(call: Call) -> object:
-    from commonplace.changes import runs
     from commonplace.changes import undo as undoing
+    from commonplace.storage import journal as runs
     from commonplace.types.data import to_data
 
     workspace = call.memory.workspace

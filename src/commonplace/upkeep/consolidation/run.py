@@ -380,7 +380,7 @@ def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read
 
 
 def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation:
-    from commonplace.changes import diffs
+    from commonplace.storage import diffs
 
     conflicts = [item for item in outcome.checked.accepted if item.operation.op == "conflict"]
     accepted = tuple(item for item in outcome.checked.accepted if item not in conflicts)

@@ -1,11 +1,7 @@
 """Whether a consolidation is due, what the last one came to, and that there is never a second one.
 
-`consolidated.json` in the state tells of the last one even where it changed nothing:
-
-    {"at": "2026-02-13T03:30:00+01:00", "result": "2 added", "seen": "5f1c…", "tried": "2026-02-13T…"}
-
-Whatever is doubtful (no record, a damaged or a foreign one, a clock set back) makes it due: one too many
-changes nothing.
+The state tells of the last one even where it changed nothing. Whatever is doubtful (no record, a clock set
+back) makes it due: one too many changes nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.base import locks, paths, records
+from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
-from commonplace.changes import runs
 from commonplace.markdown import metadata
 from commonplace.notes import scan
+from commonplace.storage import journal, keyvalue
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -33,7 +29,7 @@ LOCK = "consolidate"
 # not make the next one wait for a night more.
 EARLY = 0.1
 _LONGEST_RESULT = 300  # characters
-_LARGEST = 100_000  # bytes of the record that are read
+_KIND = "consolidated"
 
 
 class Running(CommonplaceError):
@@ -103,27 +99,21 @@ def note_run(
     known = replace(record(workspace) or Record(), result=told, tried=at)
     if not failed:
         known = replace(known, at=at, seen=seen or digest(workspace), inputs=inputs)
-    paths.prepare_state(workspace)
-    with locks.locked(paths.lock_file(workspace, f"{LOCK}d")):
-        records.update(workspace.kept, workspace.consolidated, lambda _: asdict(known), limit=_LARGEST)
+    keyvalue.write(workspace, _KIND, "", asdict(known))
 
 
 def record(workspace: paths.Workspace) -> Record | None:
-    """Return what is written down of the last one; empty for nothing, None for a damaged or foreign one."""
+    """Return what is written down of the last one; empty for none yet, None where it cannot be read."""
     try:
-        found = Record(**records.read(workspace.kept, workspace.consolidated, limit=_LARGEST))
-    except FileNotFoundError:
-        return Record()
-    except (OSError, ValueError, TypeError):
+        return Record(**(keyvalue.read(workspace, _KIND) or {}))
+    except CommonplaceError:
         return None
-    whole = all(isinstance(value, str) for value in asdict(found).values())
-    return found if whole and (not found.at or moment(found.at)) else None
 
 
 def last_at(workspace: paths.Workspace, known: Record | None) -> datetime | None:
     """When the last one began that did not fail: by the record, or by the history of changes."""
     told = [moment(known.at) if known else None]
-    found = (runs.load(workspace, name) for name in reversed(runs.names(workspace)))
+    found = (journal.load(workspace, name) for name in reversed(journal.names(workspace)))
     newest = next((run for run in found if run is not None and run.about.kind == "consolidate"), None)
     told.append(moment(newest.at) if newest else None)
     return max((at for at in told if at is not None), default=None)

@@ -1,4 +1,4 @@
-"""What hooks left in the spool, from the command line: told of by `status` and `doctor`, written by `sync`."""
+"""What hooks left in the queue, from the command line: told of by `status` and `doctor`, written by `sync`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.locks import locked
-from commonplace.changes.spool import Spool
 from commonplace.notes import appends, writes
+from commonplace.storage import state
+from commonplace.storage.queue import Queue
 from commonplace.types import Entry
 from tests.cli.conftest import Run
 
@@ -19,53 +20,53 @@ AT = datetime(2026, 2, 13, 9, 30)
 
 
 @pytest.fixture
-def spool(workspace: Path) -> Spool:
-    opened = Spool(paths.Workspace(workspace))
+def queue(workspace: Path) -> Queue:
+    opened = Queue(paths.Workspace(workspace))
     opened.extend([Entry("The walrus sleeps.", AT), Entry("The walrus wakes.", AT)])
     return opened
 
 
-def test_sync_writes_what_waits(run: Run, workspace: Path, spool: Spool) -> None:
-    assert "2 entries wait in the spool" in run("status").stderr
+def test_sync_writes_what_waits(run: Run, workspace: Path, queue: Queue) -> None:
+    assert "2 entries wait in the queue" in run("status").stderr
     done = run("sync", "--format", "json")
     assert done.exit_code == 0
     assert json.loads(done.stdout)
     assert "- 09:30 The walrus wakes." in (workspace / "memory" / "2026-02-13.md").read_text()
-    assert spool.empty
+    assert queue.empty
     assert run("status").stderr == ""
     assert "walrus" in run("search", "walrus").stdout
 
 
-def test_sync_says_what_it_could_not_write(run: Run, spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sync_says_what_it_could_not_write(run: Run, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appends.append_all, "__kwdefaults__", {"title": None, "timeout_s": 0.05})
     monkeypatch.setattr(writes, "locked", lambda lock, **_: locked(lock, timeout_s=0.05))
-    with locked(paths.lock_file(spool.workspace, "notes")):
+    with locked(paths.lock_file(queue.workspace, "notes")):
         done = run("sync")
     assert done.exit_code == 0
-    assert "entries wait in the spool" in done.stderr
+    assert "entries wait in the queue" in done.stderr
     assert "locked" in done.stderr
-    assert spool.waiting().entries == 2
+    assert queue.waiting().entries == 2
 
 
-def test_what_was_damaged_or_found_no_room_is_told(run: Run, spool: Spool) -> None:
-    with open(spool.path, "ab") as file:
-        file.write(b"{cut\n")
-    Spool(spool.workspace, max_bytes=1).append(Entry("no room", AT))
+def test_what_was_damaged_or_found_no_room_is_told(run: Run, queue: Queue) -> None:
+    with state.writing(queue.workspace) as connection:
+        connection.execute("INSERT INTO queue(size, data) VALUES (1, '[1]')")
+    Queue(queue.workspace, max_bytes=1).append(Entry("no room", AT))
     told = run("status").stderr
-    assert "1 entry could not be kept" in told
+    assert "1 entry were not kept" in told
     done = run("sync").stderr
-    assert "1 damaged line" in done
-    assert "1 entry could not be kept" in done
-    assert "1 line of the spool could not be used" in run("status").stderr
+    assert "1 entry could not be written into a note" in done
+    assert "1 entry were not kept" in done
+    assert "1 entry could not be written into a note" in run("status").stderr
 
 
-def test_doctor_tells_of_it(run: Run, spool: Spool) -> None:
-    Spool(spool.workspace, max_bytes=1).append(Entry("no room", AT))
+def test_doctor_tells_of_it(run: Run, queue: Queue) -> None:
+    Queue(queue.workspace, max_bytes=1).append(Entry("no room", AT))
     said = json.loads(run("doctor", "--format", "json").stdout)
     found = {one["check"]: one["told"] for one in _findings(said) if one["check"].startswith("stores.spool")}
     assert found["stores.spool"].startswith("2 entries")
     assert found["stores.spool_full"].startswith("1 entry")
-    spool.aside.write_bytes(b"{cut\n")
+    queue.set_aside.write_bytes(b"{cut\n")
     run("sync")
     said = json.loads(run("doctor", "--format", "json").stdout)
     found = {one["check"]: one["told"] for one in _findings(said) if one["check"].startswith("stores.spool")}
@@ -80,19 +81,3 @@ def _findings(said: object) -> list[dict[str, str]]:
             return [said]
         said = list(said.values())
     return [one for part in said for one in _findings(part)] if isinstance(said, list) else []
-
-
-@pytest.mark.parametrize("name", ["entries.jsonl", "claimed-0.jsonl", "damaged.jsonl"])
-def test_a_file_that_is_far_too_large_is_not_read(run: Run, workspace: Path, name: str) -> None:
-    folder = paths.Workspace(workspace).spool
-    folder.mkdir(parents=True)
-    with open(folder / name, "wb") as file:
-        file.truncate(1 << 40)  # nobody reads that much in the time of a test, nor holds it
-    told = run("status").stderr
-    if name == "damaged.jsonl":
-        assert "1 line of the spool could not be used" in told
-        return
-    assert "1 file of the spool larger than a spool may be; `commonplace sync` sets it aside" in told
-    assert "wait in the spool" not in told
-    assert run("sync").exit_code == 0
-    assert "larger than a spool may be;" not in run("status").stderr

@@ -1,0 +1,258 @@
+"""The record of generated changes: what each is, and the bytes of its files before and after it.
+
+A change is written down whole before its files are replaced, and carried on after a kill. Bytes are kept once
+for all changes by their digest. What writes here holds the lock of the notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from commonplace.base import paths
+from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
+from commonplace.render import screen
+from commonplace.storage import diffs, state
+from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
+
+WAITING = "not committed yet"  # what `uncommitted` says until git was asked
+SIDES = ("before", "after")
+# The second it was made, its place among those of the same second, and three digits by chance.
+_STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
+_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_ALWAYS_KEPT = 200  # changes, whatever a clock says
+_AT_ONCE = 50  # changes that are read at once
+Read = Callable[[str], bytes | None]  # a file by its path, None for none
+_Kind = TypeVar("_Kind", About, ChangedFile, Run)
+_NEWEST = "SELECT max(id) FROM change"
+_UNUSED = "DELETE FROM blob WHERE digest NOT IN (SELECT digest FROM change_blob)"
+
+
+def read(workspace: paths.Workspace, path: str) -> bytes | None:
+    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
+    try:
+        return paths.read_real(contain(workspace, path), Path(path), [workspace.root])
+    except NoteNotFound:
+        return None
+
+
+def contain(workspace: paths.Workspace, path: str) -> Path:
+    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
+
+    Raises OutsideRoots, NoteUnreadable.
+    """
+    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
+    inside = real.relative_to(os.path.realpath(workspace.root))
+    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.FORMER_SETTINGS:
+        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
+    return real
+
+
+def digest(data: bytes | None) -> str:
+    """The SHA-256 of a file's bytes; empty for no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def begin(
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About,
+    now: datetime,
+    *,
+    keep: bool,
+    uncommitted: str = "",
+    how_far: RunState = "begun",
+) -> Run:
+    """Write down a change with all bytes, before any file is replaced. Raises NoteUnreadable."""
+    files = tuple(
+        ChangedFile(
+            change.path,
+            digest(change.before),
+            digest(change.after),
+            "",
+            *diffs.counted(change.before or b"", change.after or b""),
+            change.mode,
+        )
+        for change in changes
+    )
+    seed = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
+    at = now.isoformat(timespec="seconds")
+    run = Run(_next_name(workspace, now, seed), about, at, files, how_far, kept=keep, uncommitted=uncommitted)
+    sides = [side for change in changes for side in (change.before if keep else None, change.after)]
+    put(workspace, run, [side for side in sides if side is not None])
+    return run
+
+
+def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
+    """A name behind all others: changes are taken back by their order, whatever a clock does meanwhile."""
+    stamp, place = now.strftime(_STAMP), 0
+    newest = next((name for (name,) in state.rows(workspace, _NEWEST) if name), "")
+    if newest[:_STAMP_LENGTH] >= stamp:
+        stamp, place = newest[:_STAMP_LENGTH], int(newest[16:19], 16) + 1
+    if place > _PLACES:
+        after = datetime.strptime(newest[:_STAMP_LENGTH], _STAMP) + timedelta(seconds=1)
+        stamp, place = f"{after:{_STAMP}}", 0
+    return f"{stamp}-{place:03x}{hashlib.sha256(seed.encode()).hexdigest()[:3]}"
+
+
+def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> None:
+    """Write a change in the place of the one of its name, with new bytes of its files.
+
+    One whose bytes are not kept loses them once it is done. Raises NoteUnreadable.
+    """
+    rows = [(digest(data), zlib.compress(data)) for data in blobs]
+    needed = () if not run.kept and run.state != "begun" else run.files
+    held = {(run.id, getattr(file, side)) for file in needed for side in SIDES}
+    with state.writing(workspace) as connection:
+        connection.executemany("INSERT OR IGNORE INTO blob(digest, bytes) VALUES (?, ?)", rows)
+        connection.execute("DELETE FROM change_blob WHERE change = ?", (run.id,))
+        connection.executemany("INSERT INTO change_blob(change, digest) VALUES (?, ?)", held)
+        connection.execute(_UNUSED)
+        values = run.id, run.state, json.dumps(asdict(run))
+        connection.execute("INSERT OR REPLACE INTO change(id, state, data) VALUES (?, ?, ?)", values)
+
+
+def save(workspace: paths.Workspace, run: Run) -> None:
+    """Write down how far a change has come. Raises NoteUnreadable."""
+    if not run.kept and run.state != "begun":
+        put(workspace, run)
+        return
+    with state.writing(workspace) as connection:
+        values = run.state, json.dumps(asdict(run)), run.id
+        connection.execute("UPDATE change SET state = ?, data = ? WHERE id = ?", values)
+
+
+def listed(workspace: paths.Workspace) -> list[Run]:
+    """Return all changes, newest first."""
+    return list(newest_first(workspace))
+
+
+def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
+    """Yield the same one by one, some read at a time."""
+    before = "~"
+    query = "SELECT id, data FROM change WHERE id < ? ORDER BY id DESC LIMIT ?"
+    while found := state.rows(workspace, query, (before, _AT_ONCE)):
+        yield from (decode(name, json.loads(data)) for name, data in found)
+        before = found[-1][0]
+
+
+def unfinished(workspace: paths.Workspace) -> list[Run]:
+    """Return the changes that are begun, oldest first."""
+    found = state.rows(workspace, "SELECT id, data FROM change WHERE state = 'begun' ORDER BY id")
+    return [decode(name, json.loads(data)) for name, data in found]
+
+
+def names(workspace: paths.Workspace) -> list[str]:
+    """Return the names of changes, oldest first."""
+    return [name for (name,) in state.rows(workspace, "SELECT id FROM change ORDER BY id")]
+
+
+def load(workspace: paths.Workspace, name: str) -> Run | None:
+    """Return a change by its name; None where there is none."""
+    found = state.rows(workspace, "SELECT data FROM change WHERE id = ?", (name,))
+    return next((decode(name, json.loads(data)) for (data,) in found), None)
+
+
+def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
+    """Return the bytes of a file of a change, `before` or `after` it; None for no file.
+
+    Raises NoteUnreadable where they are not kept, or are not those that were written.
+    """
+    if not (expected := getattr(run.files[place], side)):
+        return None
+    shown = f"{run.id}: {paths.shown(run.files[place].path)}"
+    found = state.rows(workspace, "SELECT bytes FROM blob WHERE digest = ?", (expected,))
+    if not found:
+        raise NoteUnreadable(shown, "is not kept")
+    try:
+        data = zlib.decompress(found[0][0])
+    except zlib.error:
+        data = b""
+    if digest(data) != expected:
+        raise NoteUnreadable(shown, "is not as it was written")
+    return data
+
+
+def remove(workspace: paths.Workspace, *names: str) -> None:
+    """Remove changes with their bytes; they can no longer be undone. Raises NoteUnreadable."""
+    with state.writing(workspace) as connection:
+        connection.executemany("DELETE FROM change WHERE id = ?", [(name,) for name in names])
+        connection.executemany("DELETE FROM change_blob WHERE change = ?", [(name,) for name in names])
+        connection.execute(_UNUSED)
+
+
+def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetime) -> None:
+    """Remove the changes older than so many days, and the oldest beyond a size; the newest stay at any age.
+
+    None that is begun goes. One that was made while a clock was ahead has a name of that day, as all have
+    that came after it: the moment that it notes counts. Raises NoteUnreadable.
+    """
+    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    ahead = f"{now:{_STAMP}}~"
+    old = [
+        name for name in names(workspace)[:-_ALWAYS_KEPT]
+        if (name < cutoff or (name > ahead and _moment(workspace, name) < cutoff))
+    ]  # fmt: skip
+    room, sizes = keep_mb * 1_000_000, state.rows(workspace, _SIZES)
+    large = []
+    for number, (name, size, at) in enumerate(sizes):
+        room -= size or 0
+        if room < 0 and number and at != "begun":
+            large.append(name)
+    begun = {run.id for run in unfinished(workspace)}
+    if gone := {*old, *large} - begun:
+        remove(workspace, *gone)
+
+
+_SIZES = """
+SELECT change.id, sum(length(blob.bytes)), change.state FROM change
+LEFT JOIN change_blob ON change_blob.change = change.id LEFT JOIN blob USING (digest)
+GROUP BY change.id ORDER BY change.id DESC"""
+
+
+def size(workspace: paths.Workspace) -> int:
+    """Return the bytes that all changes take."""
+    return sum(row[0] or 0 for row in state.rows(workspace, "SELECT sum(length(bytes)) FROM blob"))
+
+
+def _moment(workspace: paths.Workspace, name: str) -> str:
+    run = load(workspace, name)
+    return f"{datetime.fromisoformat(run.at):{_STAMP}}" if run else name
+
+
+def decode(name: str, record: Mapping[str, Any]) -> Run:
+    """Read the record of a change by its name. Raises ValueError, TypeError, KeyError, AttributeError."""
+    files = tuple(_made(ChangedFile, file) for file in record["files"])
+    return _made(Run, record, id=name, about=_made(About, record["about"]), files=files)
+
+
+def _made(kind: type[_Kind], record: Mapping[str, Any], **decoded: object) -> _Kind:
+    """Make a value of a record; what a later version added is passed over."""
+    known = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in {**record, **decoded}.items() if name in known})
+
+
+def diff(workspace: paths.Workspace, run: Run) -> str:
+    """Return the diff of a run, file by file; a line says so of what is no longer kept."""
+    parts = []
+    for place, file in enumerate(run.files):
+        path = screen.one_line(file.path)
+        try:
+            if not run.kept:
+                raise NoteUnreadable(path, "what it was before is not kept")
+            before, after = (content(workspace, run, place, side) for side in SIDES)
+        except NoteUnreadable as error:
+            parts.append(f"# {path}: {screen.one_line(error.reason)}")
+            continue
+        parts.append(diffs.of_change(Change(file.path, before, after)))
+        if file.left:
+            parts.append(f"# {path} {file.left}")
+    return "\n".join(parts)

@@ -1,0 +1,180 @@
+"""`state.sqlite`: what a workspace remembers beside its notes, in one file that many processes write to.
+
+Its folder is readable by its owner alone. A missing file reads as an empty one and is made by the first
+write. Every value is JSON in a column `data`, or bytes that zlib compressed in a column `bytes`: the byte
+scan of a forgetting looks into both (`edit.forget.residue`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from commonplace.base import database, paths
+from commonplace.base.database import Connection, Database
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.locks import locked
+from commonplace.base.root import Root
+
+TYPE_CHECKING = False  # `typing` costs a hook 3 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "state.sqlite"
+VERSION = 1  # of the tables below; a later one changes an older file in `_migrate`
+_TABLES = """
+CREATE TABLE IF NOT EXISTS value(
+    kind TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, data TEXT NOT NULL, PRIMARY KEY (kind, name));
+CREATE TABLE IF NOT EXISTS queue(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER NOT NULL, data TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS queue_size ON queue(size);
+CREATE TABLE IF NOT EXISTS change(id TEXT PRIMARY KEY, state TEXT NOT NULL, data TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS change_state ON change(state);
+CREATE TABLE IF NOT EXISTS change_blob(
+    change TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (change, digest));
+CREATE INDEX IF NOT EXISTS change_blob_digest ON change_blob(digest);
+CREATE TABLE IF NOT EXISTS blob(digest TEXT PRIMARY KEY, bytes BLOB NOT NULL)"""
+
+
+class _File(Database):
+    """The state of one workspace; raises NoteUnreadable for a file of a later version."""
+
+    inode = 0
+
+    def _open(self) -> Connection:
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        connection = super()._open()
+        self.inode = _inode(self.path)
+        try:
+            _migrate(connection, self.path)
+        except BaseException:
+            self.close()
+            raise
+        return connection
+
+    @contextmanager
+    def writing(self, *, durable: bool) -> Iterator[Connection]:
+        """Hold a write transaction whose commit waits for the disk if it is `durable`."""
+        with self._lock:
+            with self.reading() as connection:
+                connection.execute(f"PRAGMA synchronous={'full' if durable else 'normal'}")
+            with self.transaction() as connection:
+                yield connection
+
+
+_files: dict[Path, _File] = {}  # that this process has open
+
+
+def path(workspace: paths.Workspace) -> Path:
+    """Return the path of the file, whether it exists or not."""
+    return workspace.state / NAME
+
+
+@contextmanager
+def writing(workspace: paths.Workspace, *, durable: bool = True) -> Iterator[Connection]:
+    """Hold the write transaction of all processes; after an error nothing of it is in the file.
+
+    A commit that is not `durable` outlives the process at once, and a power cut some seconds later. A damaged
+    file is moved aside and a new one begun. Raises NoteUnreadable.
+    """
+    paths.prepare_state(workspace)
+    try:
+        with _file(workspace).reading():  # opens it
+            pass
+    except NoteUnreadable as error:
+        if error.reason != database.DAMAGED:
+            raise
+        _move_aside(workspace)
+    with _file(workspace).writing(durable=durable) as connection:
+        yield connection
+
+
+def rows(workspace: paths.Workspace, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+    """Return the rows of a query; none of a missing or damaged file. Raises NoteUnreadable."""
+    place = path(workspace)
+    try:
+        os.stat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(place), paths.state_trouble(error)) from error
+    if not os.access(place.parent, os.W_OK):
+        return _rows_read_only(place, sql, values)
+    try:
+        with _file(workspace).reading() as connection:
+            return connection.execute(sql, tuple(values)).fetchall()
+    except NoteUnreadable as error:
+        if error.reason != database.DAMAGED:
+            raise
+        _move_aside(workspace)
+        return []
+
+
+def erase(workspace: paths.Workspace) -> None:
+    """Write the file anew without the bytes of deleted rows. Raises NoteUnreadable."""
+    with _file(workspace).reading() as connection:
+        database.compact(connection, path(workspace))
+
+
+def _rows_read_only(place: Path, sql: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
+    """Read a file in a folder that this user may not write to, where SQLite cannot make its side files."""
+    from commonplace.base.snapshot import standing
+
+    with standing(place) as copy, database.translated(place):
+        root = Root(os.path.dirname(copy))
+        with closing(database.connect(root, copy, readonly=True, query="immutable=1")) as connection:
+            return connection.execute(sql, tuple(values)).fetchall()
+
+
+def _file(workspace: paths.Workspace) -> _File:
+    """The open file of a workspace; another one where it was deleted or replaced meanwhile."""
+    place = path(workspace)
+    file = _files.get(place)
+    if file is not None and file.inode not in (0, _inode(place)):
+        file.close()
+        file = None
+    if file is None:
+        file = _files[place] = _File(place, _TABLES, hurried=True)
+    return file
+
+
+def _inode(place: Path) -> int:
+    try:
+        return os.stat(place).st_ino
+    except OSError:
+        return -1
+
+
+def _migrate(connection: Connection, place: Path) -> None:
+    connection.execute("PRAGMA secure_delete=ON").fetchall()
+    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+    if int(str(version)) > VERSION:
+        newer = "was written by a newer version of commonplace; upgrade this one"
+        raise NoteUnreadable(paths.shown(place), newer)
+    if version != VERSION:
+        connection.execute(f"PRAGMA user_version={VERSION}")
+
+
+def _move_aside(workspace: paths.Workspace) -> None:
+    """Rename a damaged file, so that what comes now is kept; `sqlite3 FILE .recover` may read the old one."""
+    place = path(workspace)
+    with locked(paths.lock_file(workspace, "state")):
+        try:
+            with _file(workspace).reading() as connection:
+                if connection.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]:
+                    return  # another process was faster
+        except NoteUnreadable as error:
+            if error.reason != database.DAMAGED:
+                raise
+        if (file := _files.pop(place, None)) is not None:
+            file.close()
+        for suffix in ("", *database.SIDE_FILES):
+            with suppress(FileNotFoundError):
+                workspace.kept.rename(f"{place}{suffix}", f"{place.with_suffix('.damaged')}{suffix}")
+    import logging
+
+    moved = "commonplace: %s was damaged and is begun anew; the old one is %s"
+    logging.getLogger("commonplace.state").warning(moved, place, place.with_suffix(".damaged"))
