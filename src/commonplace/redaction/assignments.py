@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 
 _CHINESE = [word for word in WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_TOLD = {row.word: [other for other in TOLD if other.word == row.word] for row in TOLD}
+# By word, then by the expression of name and joint.
+_TOLD = {
+    row.word: {
+        f"(?i)(?>{one.name})(?>{one.joins})": [
+            other
+            for other in TOLD
+            if (other.word, other.name, other.joins) == (one.word, one.name, one.joins)
+        ]
+        for one in TOLD
+        if one.word == row.word
+    }
+    for row in TOLD
+}
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
@@ -199,8 +211,11 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find the codes and passwords of the table `codes` behind the words of `words_in`."""
     for word, places in words.items():
-        for row in _TOLD.get(word, ()):
-            yield from filter(None, (_told(text, at, row) for at in places))
+        for steps, rows in _TOLD.get(word, {}).items():
+            match = compiled(steps).match
+            ends = [(at, found.end()) for at in places if (found := match(text, at))]
+            for row in rows if ends else ():
+                yield from filter(None, (_told(text, at, end, row) for at, end in ends))
 
 
 def repeated(text: str, named: Iterable[Span]) -> Iterator[Span]:
@@ -391,18 +406,14 @@ def is_base64(text: str) -> bool:
     )
 
 
-def _told(text: str, at: int, row: Told) -> Span | None:
+def _told(text: str, at: int, end: int, row: Told) -> Span | None:
     """Return the span of what a word near it says to be a secret, unless it only says something of one."""
-    match, end = None, at
-    for part in (row.name, row.joins, row.value):
-        if part is row.value and row.near:  # before the value, which takes longer
-            line = max(text.rfind("\n", 0, at) + 1, at - _PLACE_CONTEXT)
-            if not compiled("(?i)" + row.near).search(text[line:end]):
-                return None
-        if not (match := compiled("(?i)" + part).match(text, end)):
+    if row.near:  # before the value, which takes longer
+        line = max(text.rfind("\n", 0, at) + 1, at - _PLACE_CONTEXT)
+        if not compiled("(?i)" + row.near).search(text[line:end]):
             return None
-        end = match.end()
-    assert match
+    if not (match := compiled("(?i)" + row.value).match(text, end)):
+        return None
     start, end = match.span(1)
     value = text[start:end]
     if is_innocent(value) or (row.worded and (is_code(value) or compiled(SAYING).search(value))):
