@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
+from commonplace.base.root import Root
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import changes, sync
 from commonplace.index.sqlite.index import SqliteIndex
@@ -145,6 +146,7 @@ def test_an_unreadable_file_is_reported_and_the_others_are_indexed(
         return real(state)
 
     monkeypatch.setattr(FileState, "open", refuse)
+    monkeypatch.setattr(Root, "each_read", lambda _, paths: ((path, None) for path in paths))
     report = workspace.sync()
     assert report.added == 1
     assert [(f.path, f.reason) for f in report.failed] == [

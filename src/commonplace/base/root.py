@@ -33,7 +33,6 @@ _LEAVING = message("unsafe.leaving", "a symlink that leads out of its folder")
 TO_HIDDEN = message("unsafe.hidden", "a symlink that leads to a hidden file")
 _NOT_BELOW = message("unsafe.not_below", "not a path below its folder")
 LIMIT = 64 << 20  # bytes of a file that is read whole
-_SMALL = 1 << 16  # bytes that are read at once, without a file object
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # O_NONBLOCK: opening a fifo must not wait for its other end.
@@ -45,6 +44,7 @@ _RELATIVE = os.open in os.supports_dir_fd  # not on Windows, where each componen
 _ATTEMPTS = 5  # times that others may exchange a link while it is resolved
 
 Path = str | os.PathLike[str]
+Read = tuple[bytes, os.stat_result]
 
 
 class Unsafe(OSError):
@@ -90,22 +90,23 @@ class Root:
             return read_whole(file, self.absolute(path), limit)
 
     def each(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Yield each path with the bytes of its file; None for a link, and what cannot be read.
+        """Yield each path with the bytes of its file; None for a link, and what cannot be read."""
+        return ((path, read and read[0]) for path, read in self.each_read(paths))
 
-        Sorted paths are read fastest: each folder is opened once.
-        """
+    def each_read(self, paths: Iterable[str]) -> Iterator[tuple[str, Read | None]]:
+        """Yield the same with the status before reading; of sorted paths each folder is opened once."""
         with self.visiting() as enter:
-            last, folder = None, None  # folder: None where the system has no descriptors
+            last: str | None = None
+            folder: int | str = -1
             for path in paths:
                 above, _, name = path.rpartition("/")
-                data = None
+                read = None
                 with suppress(OSError, ValueError):
                     if above != last:
                         last = None
-                        opened, last = enter(above), above
-                        folder = opened if isinstance(opened, int) else None
-                    data = self.read(path) if folder is None else _read_regular(folder, name, path)
-                yield path, data
+                        folder, last = enter(above), above
+                    read = _read_regular(folder, name, path)
+                yield path, read
 
     def stat(self, path: Path = "") -> os.stat_result:
         """Return the status of what has this name, a link itself included."""
@@ -452,18 +453,12 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     return data
 
 
-def _read_regular(folder: int, name: str, path: str) -> bytes:
-    """Return what a regular file in an open folder holds: a small one without a file object."""
-    descriptor = open_regular(folder, name, os.O_RDONLY, PRIVATE_FILE, path)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size < _SMALL and len(data := os.read(descriptor, size + 1)) == size:
-            return data
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            file.seek(0)
-            return read_whole(file, path)
-    finally:
-        os.close(descriptor)
+def _read_regular(folder: int | str, name: str, path: str) -> Read:
+    """Return what a regular file in a folder that was entered holds."""
+    at, name = (folder, name) if isinstance(folder, int) else (None, os.path.join(folder, name))
+    with os.fdopen(open_regular(at, name, os.O_RDONLY, PRIVATE_FILE, path), "rb") as file:
+        status = os.fstat(file.fileno())
+        return read_whole(file, path), status
 
 
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:

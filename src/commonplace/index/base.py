@@ -82,8 +82,8 @@ def names(note: Note) -> list[str]:
     return [part for part in (name_of(name), *reversed(folders)) if any(map(str.isalpha, part))]
 
 
-def bodies(note: Note, passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the tokens of each passage of a note as a text: what a reader sees; of a program all of it.
+def bodies(note: Note, passages: Sequence[Passage]) -> Sequence[str]:
+    """Return the tokens of each passage of a note as a text: what a reader sees; of a program all of it.
 
     Chinese that an editor broke at the end of a passage has the character that goes on in the next one.
     Front matter has the note's title and name, as its properties do not say whose they are.
@@ -91,6 +91,7 @@ def bodies(note: Note, passages: Sequence[Passage]) -> Iterator[str]:
     is_plain = visible.is_plain("\n".join(note.lines))
     is_read = filetypes.of(note.path) is None
     front = note.front_matter[1] if note.front_matter else 0
+    read: list[str] = []
     for passage, below in zip_longest(passages, passages[1:]):
         text = seen = passage.text
         if is_read and not (is_plain and text.isascii()):
@@ -101,7 +102,8 @@ def bodies(note: Note, passages: Sequence[Passage]) -> Iterator[str]:
             )
         if passage.start_line < front:
             seen = "\n".join([seen, *dict.fromkeys([note.title[:LONGEST_HEADING], *names(note)[:1]])])
-        yield lexicon.index_text(seen)
+        read.append(seen)
+    return lexicon.index_texts(read)
 
 
 class Traits(NamedTuple):
@@ -120,12 +122,7 @@ def traits(text: str, turns: float) -> Traits:
     """Return the traits of a passage; `turns` says how much its section is a conversation."""
     wide = lexicon.cjk_share(text)
     speakers = conversation.speakers(text, chat=turns > 0)
-    if not wide and not speakers:
-        return _PLAIN
     return Traits("\n".join(speakers), wide, scripts.wide_script(text) if wide else "")
-
-
-_PLAIN = Traits()
 
 
 class Known(NamedTuple):

@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from typing import IO
 
 from commonplace.base import filetypes
 from commonplace.base.errors import MissingExtra, NoteUnreadable
 from commonplace.base.messages import Message, message
 from commonplace.base.paths import refusal, shown
-from commonplace.base.root import read_whole
+from commonplace.base.root import Read, Root, read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Entry, Index, Key, Known
@@ -66,13 +67,11 @@ class Reader:
         batch: list[Entry] = []
         size = 0
         self._may_name_secret = holds_secret("\n".join(state.path for state in states))
-        for done, state in enumerate(states):
+        for done, (state, read) in enumerate(_each_read(states)):
             progress("files", done, len(states))
-            entry = self._entry(state)
-            if entry is None:
-                continue
-            batch.append(entry)
-            size += entry.state.size
+            if entry := self._entry(state, read):
+                batch.append(entry)
+                size += entry.state.size
             if size >= BATCH_BYTES:
                 yield batch
                 batch, size = [], 0
@@ -88,12 +87,13 @@ class Reader:
         files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
         return (f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}",)
 
-    def _entry(self, state: FileState) -> Entry | None:
+    def _entry(self, state: FileState, read: Read | None) -> Entry | None:
         if state.format:
             return self._transcript(state)
         try:
             state.path.encode()
-            data, state = _read(state)
+            data, status = read or _read(state)
+            state = _as_read(state, status, len(data))
         except (UnicodeEncodeError, OSError) as error:
             self._fail(state, error)
             return None
@@ -240,15 +240,20 @@ def content_of(state: FileState) -> str:
         return ""
 
 
-def _read(state: FileState) -> tuple[bytes, FileState]:
-    """Read a file, with size and time as they stood when it was read.
+def _each_read(states: Iterable[FileState]) -> Iterator[tuple[FileState, Read | None]]:
+    """Yield files with their bytes, folder by folder; None for transcripts, links and what cannot be read."""
+    for (root, form), some in groupby(states, key=lambda one: (one.absolute[: -len(one.path)], one.format)):
+        files = list(some)
+        paths = [state.path for state in files]
+        reads = ((path, None) for path in paths) if form else Root(root).each_read(paths)
+        yield from ((state, read) for state, (_, read) in zip(files, reads, strict=True))
 
-    The time is recorded as unknown if the file could still change under the same time stamp.
-    """
+
+def _read(state: FileState) -> Read:
+    """Read a file that may be a link; return its bytes and its status before that. Raises OSError."""
     with state.open() as file:
         status = os.fstat(file.fileno())
-        data = read_whole(file, state.path)
-    return data, _as_read(state, status, len(data))
+        return read_whole(file, state.path), status
 
 
 def _hash(file: IO[bytes], state: FileState) -> tuple[str, FileState]:
@@ -261,5 +266,6 @@ def _hash(file: IO[bytes], state: FileState) -> tuple[str, FileState]:
 
 
 def _as_read(state: FileState, status: os.stat_result, size: int) -> FileState:
+    """Note size and time of a file as it was read; time 0 if it could still change under the same stamp."""
     racy = status.st_mtime_ns > time.time_ns() - RACY_NS
     return state._replace(mtime_ns=0 if racy else status.st_mtime_ns, size=size)

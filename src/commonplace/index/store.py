@@ -520,9 +520,8 @@ class Store:
     @property
     def few_pending(self) -> bool:
         """Whether a search may embed what has no vector yet before it answers."""
-        if self.in_memory or self.index.readonly:
-            return False
-        return 0 < self.index.vectors.pending() <= CHEAP_PASSAGES
+        may_write = not (self.in_memory or self.index.readonly)
+        return may_write and 0 < self.index.vectors.pending() <= CHEAP_PASSAGES
 
     def catch_up(self, embedder: Embedder) -> bool:
         """Embed the few passages that a search has just read, unless another process is at it."""

@@ -16,13 +16,17 @@ Punctuation separates tokens, so `gpt-4.1`, `src/store.ts` and `user@example.com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
+from operator import add
 
 from commonplace import language
 from commonplace.base.expressions import lazy
 from commonplace.language import rules
 
+_BETWEEN = "\0"  # texts that are rewritten together; no expression here matches it
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 VERSION = "lexicon-5"  # part of the index's identity: change it when the same text would give other tokens
 
@@ -48,6 +52,7 @@ _MARK = lazy(f"[{MARKS}]")
 _PRIVATE = 0xD900  # how far the first character for private use lies from the first code of MARKS, at least
 # Seams in a word: getUser, HTTPServer, iPhone15; but not in plurals of acronyms (PDFs), nor in v1.
 _SEAM = r"[A-Z0-9](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})(?=[a-z]{2})|(?<=[A-Za-z]{2}[0-9]))"
+_TAIL = lazy(f"(?:{_SEAM})[A-Za-z0-9]*")
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
 _WHOLE_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
 _WORD_LENGTH = 60  # longer runs are encoded data,
@@ -74,6 +79,7 @@ _BLANKS, _DASHES = (
 )
 _JOINED = lazy(f"[0-9)][{_BLANKS}{_DASHES}]")
 _MAY_BE_NUMBER = lazy(r"[0-9][-0-9 ().\/]{5,}[0-9]")
+_TO_NUMBERS = bytes(ord("0") if c in b"-0123456789 ().\\/" else 1 for c in range(256))
 _DATE = (
     r"\b(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d|(?:19|20)\d\d-(?:19|20)\d\d"
     r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))\b"
@@ -81,13 +87,33 @@ _DATE = (
 
 
 def index_text(text: str) -> str:
-    """Rewrite text for the full-text index; most English text comes back as the same object."""
-    if not text.isascii():
-        text = _with_marks(RUN.sub(_bigram_run, figures(language.compose(text))))
-    further = list(_parts_inside(text)) if _may_have_parts(text) else []
-    if _MAY_BE_NUMBER.search(text):
-        further += dict.fromkeys(word for match in re.finditer(NUMBER, text) for word in digits(match[0]))
-    return f"{text} {' '.join(further)}" if further else text
+    """Rewrite a text for the full-text index; most English text comes back as the same object."""
+    return index_texts([text])[0]
+
+
+def index_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Rewrite texts as `index_text` does, all at once: each expression runs over them joined."""
+    written = [text.replace(_BETWEEN, " ") for text in texts]
+    plain = list(written)  # before Chinese is rewritten
+    if wide := [at for at, text in enumerate(written) if not text.isascii()]:
+        composed = figures(language.compose(_BETWEEN.join([written[at] for at in wide])))
+        rewritten = _with_marks(RUN.sub(_bigram_run, composed)).split(_BETWEEN)
+        for at, text, new in zip(wide, composed.split(_BETWEEN), rewritten, strict=True):
+            plain[at], written[at] = text, new
+    joined = _BETWEEN.join(plain)
+    data = joined.encode("utf-8", "replace")
+    parts = [*_parts_inside(joined)] if _may_have_parts(data) else []
+    numbers: list[re.Match[str]] = []
+    if b"0" * NUMBER_LEAST in data.translate(_TO_NUMBERS) and _MAY_BE_NUMBER.search(joined):
+        numbers += (one for one in re.finditer(NUMBER, joined) if len(one[0]) >= NUMBER_LEAST)
+    if not (parts or numbers):
+        return written
+    starts = list(accumulate((len(text) + 1 for text in plain), initial=0))
+    further: list[list[str]] = [[] for _ in plain]
+    told = dict.fromkeys((bisect_right(starts, n.start()), word) for n in numbers for word in digits(n[0]))
+    for at, word in chain(((bisect_right(starts, start), word) for start, word in parts), told):
+        further[at - 1].append(word)
+    return [f"{text} {' '.join(more)}" if more else text for text, more in zip(written, further, strict=True)]
 
 
 def figures(text: str) -> str:
@@ -111,17 +137,19 @@ def digits(figures: str) -> Iterator[str]:
             yield joined[-NUMBER_ENDING:]
 
 
-def _may_have_parts(text: str) -> bool:
-    flags = int.from_bytes(text.encode("utf-8", "replace").translate(_FLAGS), "big")
+def _may_have_parts(data: bytes) -> bool:
+    flags = int.from_bytes(data.translate(_FLAGS), "big")
     return bool(flags >> 8 & flags >> 4 or flags >> 22 & flags >> 15 & flags)
 
 
-def _parts_inside(text: str) -> Iterator[str]:
-    """Parts of every word of a text that has some, in order."""
-    for tail in re.finditer(f"(?:{_SEAM})[A-Za-z0-9]*", text):
-        before = text[max(0, tail.start() - _WORD_LENGTH) : tail.start()]
+def _parts_inside(text: str) -> Iterator[tuple[int, str]]:
+    """Parts of every word of a text that has some, in order, each with the place of a seam of its word."""
+    for tail in _TAIL.finditer(text):
+        start = tail.start()
+        before = text[max(0, start - _WORD_LENGTH) : start]
         head = before[len(before.rstrip(_ALPHANUMERIC)) :]
-        yield from word_parts(head + tail[0])
+        for part in word_parts(head + tail[0]):
+            yield start, part
 
 
 def cjk_runs(text: str) -> list[str]:
@@ -139,10 +167,10 @@ def bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def word_parts(word: str) -> Iterator[str]:
-    """Parts of a word as the index has them; empty for an ordinary word."""
-    for parts in splits(word):
-        yield from (part for part in parts if len(part) > 1 or part.isdigit())
+@lru_cache(4096)
+def word_parts(word: str) -> Sequence[str]:
+    """Return the parts of a word as the index has them; empty for an ordinary word."""
+    return [part for parts in splits(word) for part in parts if len(part) > 1 or part.isdigit()]
 
 
 def splits(word: str) -> list[list[str]]:
@@ -219,7 +247,7 @@ def cjk_share(text: str) -> float:
 
 def _bigram_run(match: re.Match[str]) -> str:
     run = match[0]
-    return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "
+    return f" {' '.join(map(add, run, run[1:]))} {run[-1]} "
 
 
 def _with_marks(text: str) -> str:

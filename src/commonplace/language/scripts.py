@@ -23,6 +23,8 @@ _LATIN_LETTER = "[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]"
 
 def script_of(text: str) -> str:
     """Return the script that most of a text is in; an empty text for one without letters."""
+    if text.isascii():
+        return LATIN if re.search("[A-Za-z]", text) else ""
     if is_wide(text):
         return wide_script(text)
     letters = len(re.findall(_LETTER, text))

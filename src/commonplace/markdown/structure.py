@@ -131,6 +131,8 @@ def is_silent(line: str) -> bool:
     """
     bare = line.strip()
     end = bare[-1:]
+    if end in ".!?。！？" and "\u200e" not in bare:
+        return False
     if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
     if (end in ">]" or "\u200e" in bare) and turns.is_remark(bare):

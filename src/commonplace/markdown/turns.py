@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from commonplace.base.expressions import lazy
 
@@ -80,7 +81,7 @@ def speakers(text: str, *, chat: bool = False) -> list[str]:
     if ":" not in text and "：" not in text:
         return []
     if not _is_timed(text):
-        return _labels(text)
+        return _labels(text.split("\n"))
     labelled = filter(_has_colon, text.split("\n"))
     return [label for line in labelled if (label := speaker(line, chat=chat)) is not None]
 
@@ -134,24 +135,17 @@ def share(text: str) -> float:
     """
     if text.count(":") + text.count("：") < _LEAST:
         return 0.0
-    if not _is_timed(text):
-        names = _labels(text)
-        if len(names) < _LEAST or sum(count for count in Counter(names).values() if count > 1) < _LEAST:
-            return 0.0
     lines = list(filter(str.strip, text.split("\n")))
-    labelled = [line for line in lines if _has_colon(line)]
-    few = len(labelled) < len(lines) * _HALF
-    if len(labelled) < _LEAST or (few and not any(opening(line, chat=True) for line in labelled)):
-        return 0.0
-    turns = Counter[str | None]()
-    said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
-    current: str | None = None
-    for line in lines:
-        opened = opening(line, chat=True)
-        own = opened or speaker(line)
-        current = opened or (None if own else current)
-        turns[own] += own is not None
-        said[own or current] += 1
+    turns = said = Counter[str | None](() if (is_timed := _is_timed(text)) else _labels(lines))
+    if is_timed:
+        said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
+        current: str | None = None
+        for line in lines:
+            opened = opening(line, chat=True)
+            own = opened or ((match := _label(line)) and match[1].lower())
+            current = opened or (None if own else current)
+            turns[own] += own is not None
+            said[own or current] += 1
     recurring = [who for who, count in turns.items() if who and count > 1 and not is_nobody(who)]
     if sum(turns[who] for who in recurring) < _LEAST:
         return 0.0
@@ -190,14 +184,15 @@ def _label(line: str, start: int = 0) -> re.Match[str] | None:
     return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
 
 
-def _labels(text: str) -> list[str]:
-    """Who says the lines of a text without times, in lower case."""
-    matches = [
-        _LABEL.match(line)
-        for line in text.split("\n")
-        if ":" in line[:_LABEL_WITHIN] or "：" in line[:_LABEL_WITHIN]
+def _labels(lines: Iterable[str]) -> list[str]:
+    """Who says lines of a text without times, in lower case."""
+    match = _LABEL.match
+    return [
+        label[1].lower()
+        for line in lines
+        if (-1 < line.find(":") < _LABEL_WITHIN or -1 < line.find("：") < _LABEL_WITHIN)
+        and (label := match(line))
     ]
-    return [match[1].lower() for match in matches if match]
 
 
 def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:

@@ -74,7 +74,9 @@ class SqliteIndex(IndexFile):
             return
         meta = schema.read_meta(self.connection)
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
-        if rules.CODE in changed and not self._holds_code():
+        if rules.CODE in changed and not any(
+            filetypes.of(path) for (path,) in self.rows("SELECT path FROM notes")
+        ):
             changed.remove(rules.CODE)  # a sync takes it on
         if rules.RULES in changed:
             at = changed.index(rules.RULES)
@@ -94,9 +96,6 @@ class SqliteIndex(IndexFile):
         with schema.transaction(self.connection):
             if not schema.exists(self.connection):  # another process was faster
                 schema.create(self.connection, self.identity)
-
-    def _holds_code(self) -> bool:
-        return any(filetypes.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
 
     @contextmanager
     def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
