@@ -244,8 +244,7 @@ def _each_read(states: Iterable[FileState]) -> Iterator[tuple[FileState, Read | 
     """Yield files with their bytes, folder by folder; None for transcripts, links and what cannot be read."""
     for (root, form), some in groupby(states, key=lambda one: (one.absolute[: -len(one.path)], one.format)):
         files = list(some)
-        paths = [state.path for state in files]
-        reads = ((path, None) for path in paths) if form else Root(root).each_read(paths)
+        reads = ((one, None) for one in files) if form else Root(root).each_read(one.path for one in files)
         yield from ((state, read) for state, (_, read) in zip(files, reads, strict=True))
 
 

@@ -80,14 +80,19 @@ def _read(text: str) -> Wording:
         text = re.sub(_HEADING, "", text).strip() or text
     text = re.sub(_MARKS, "", text)
     if ":" in text:
-        text = re.sub(_CLOCK, _without_clock, text)
+        # An hour before a word or two (`09:00 standup`) belongs to the statement.
+        text = re.sub(_CLOCK, lambda at: "" if weight(_tokens(at[1])) >= TIMED else at[0], text)
     tokens, languages = _tokens(text), rules.spoken(text)
     words, idle, turning = frozenset(tokens), rules.words("omissible", languages), _turning(languages)
     if not idle.isdisjoint(words):
         tokens = [token for token in tokens if token not in idle]
         words -= idle
     plain = turning.isdisjoint(words) and "".join(words).isalpha()
-    signs = [token for token in tokens if token in turning or _turns(token)] if not plain else ()
+    signs = (
+        token
+        for token in (() if plain else tokens)  # numbers and signs turn a statement as well
+        if token in turning or (not token.isalpha() and ("'" not in token or token.endswith("n't")))
+    )
     return Wording(tuple(tokens), words, tuple(signs))
 
 
@@ -101,23 +106,9 @@ def verbatim(text: str) -> Wording:
 
 def _tokens(text: str) -> list[str]:
     if language.has_wide(text):
-        text = re.sub(lexicon.CJK_RUN, _apart, text)
+        text = re.sub(lexicon.CJK_RUN, lambda run: f" {' '.join(run[0])} ", text)
     tokens: list[str] = re.findall(_TOKENS, text)
     return [token.replace(",", "") for token in tokens] if "," in text else tokens
-
-
-def _apart(match: re.Match[str]) -> str:
-    return f" {' '.join(match[0])} "
-
-
-def _without_clock(match: re.Match[str]) -> str:
-    """Drop the hour of writing; an hour before a word or two (`09:00 standup`) belongs to the statement."""
-    return "" if weight(_tokens(match[1])) >= TIMED else match[0]
-
-
-def _turns(token: str) -> bool:
-    """Tell whether a token outside the lists turns a statement: a number or a sign."""
-    return not token.isalpha() and ("'" not in token or token.endswith("n't"))
 
 
 def weight(tokens: Iterable[str]) -> float:
@@ -134,14 +125,10 @@ def content(tokens: Iterable[str]) -> set[str]:
     }
 
 
+@lru_cache(4096)
 def is_wide(token: str) -> bool:
     """Tell whether a token is a CJK character."""
-    return len(token) == 1 and not token.isascii() and _wide(token)
-
-
-@cache
-def _wide(character: str) -> bool:
-    return bool(re.fullmatch(lexicon.CJK_RUN, character))
+    return len(token) == 1 and re.fullmatch(lexicon.CJK_RUN, token) is not None
 
 
 # --- the same said twice --------------------------------------------------------------------------------
@@ -207,16 +194,12 @@ def same_event(note: Wording, transcript: Wording) -> bool:
 
     The longer must have the numbers of the shorter, and both or neither of them have a negation.
     """
-    shorter, longer = sorted(map(_event, (note, transcript)), key=len)
+    both = ({stem(one) for one in content(said.tokens) if one[0].isalnum()} for said in (note, transcript))
+    shorter, longer = sorted(both, key=len)
     if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
         return False
     has_other_number = any(token[0].isdigit() for token in shorter - longer)
     return not has_other_number and _denies(note) == _denies(transcript)
-
-
-def _event(wording: Wording) -> set[str]:
-    """The words of a text that tell an event, without endings."""
-    return {stem(token) for token in content(wording.tokens) if token[0].isalnum()}
 
 
 def _denies(wording: Wording) -> bool:

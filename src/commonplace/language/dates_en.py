@@ -203,10 +203,6 @@ def _before_last(match: re.Match[str], now: date) -> Period:
     return periods.away(now, _UNITS[match["unit"].lower()][0], -2)
 
 
-def _weekends_ago(match: re.Match[str], now: date) -> Period:
-    return periods.weekend(now - timedelta(7 * _count(match)))
-
-
 def _part_of(match: re.Match[str], now: date) -> Period:
     """The beginning, middle or end of a month or a year; of the latest that has begun if it is *the*."""
     part, which = _PARTS[match["part"].lower()], _STEPS.get(match["which"].lower())
@@ -293,7 +289,8 @@ RULES = (
     Rule(rf"\b(?:{_WHICH}{_S})?(?P<holiday>{_HOLIDAY})(?!\w){_OF_YEAR}",
          tuple(name.split()[0].split("'")[0] for name in holidays.names("en")), _holiday, "nearest"),
     Rule(rf"\bthe{_S}(?P<unit>week|weekend|month|year){_S}before{_S}last\b", ("before",), _before_last),
-    Rule(rf"\b{_NUMBER}weekends?{_S}ago\b", ("weekend",), _weekends_ago),
+    Rule(rf"\b{_NUMBER}weekends?{_S}ago\b", ("weekend",),
+         lambda match, now: periods.weekend(now - timedelta(7 * _count(match)))),
     Rule(rf"\b(?:at|on|over|during){_S}the{_S}weekend\b", ("weekend",),
          lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
     Rule(rf"\b(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?"

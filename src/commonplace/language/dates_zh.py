@@ -11,6 +11,8 @@ from commonplace.language.values import FIGURES, wide_number
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commonplace.language.periods import Unit
 
 _WEEKDAYS = FIGURES | {"日": 7, "天": 7}
@@ -119,13 +121,11 @@ def _month(match: re.Match[str], now: date) -> Period:
     return periods.month_of(now, _year_of(match, now), _number(match["month"]), part)
 
 
-def _year(match: re.Match[str], now: date) -> Period | None:
-    said = _year_of(match, now)
-    return periods.year(said) if said else None
-
-
-def _half_year(match: re.Match[str], now: date) -> Period:
-    return periods.half_of(now, _year_of(match, now), "上下".index(match["which_half"]) + 1)
+def _of_year(
+    period: Callable[[int, re.Match[str]], Period],
+) -> Callable[[re.Match[str], date], Period | None]:
+    """Resolve what is a date only where it names a year."""
+    return lambda match, now: period(said, match) if (said := _year_of(match, now)) else None
 
 
 def _quarter(match: re.Match[str], now: date) -> Period:
@@ -171,25 +171,11 @@ def _last_units(match: re.Match[str], now: date) -> Period | None:
     return periods.rolling(now, *counted) if counted else None
 
 
-def _holiday(match: re.Match[str], now: date) -> Period | None:
-    return holidays.nearest(holidays.names("zh")[match["holiday"]], now, _year_of(match, now), None)
-
-
 def _part_of_month(match: re.Match[str], now: date) -> Period:
     part = _PARTS[match["part"]]
     this, last = (periods.away(now, "month", step).first for step in (0, -1))
     period = periods.month(this.year, this.month, part)
     return period if period.first <= now or match["this"] else periods.month(last.year, last.month, part)
-
-
-def _part_of_year(match: re.Match[str], now: date) -> Period | None:
-    said = _year_of(match, now)
-    return periods.part_of_year(said, _PARTS[match["part"]]) if said else None
-
-
-def _season(match: re.Match[str], now: date) -> Period | None:
-    said = _year_of(match, now)
-    return periods.season(said, "春夏秋冬".index(match["season"]) + 1) if said else None
 
 
 def _beside(match: re.Match[str], period: Period) -> Period:
@@ -217,8 +203,10 @@ BESIDE = (
     ),
 )
 RULES = (
-    Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")), _holiday,
-         "nearest"),
+    Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")),
+         lambda match, now: holidays.nearest(
+             holidays.names("zh")[match["holiday"]], now, _year_of(match, now), None
+         ), "nearest"),
     Rule(rf"{_YEAR}?(?P<inserted>){_LUNAR}?(?:大年(?={_FIRST_DAYS})|(?P<lunar_month>[正冬腊])月)(?:{_LUNAR_DAY})?",
          ("大年初", "月"), _lunar, "nearest"),
     Rule(rf"{_YEAR}?(?:{_LUNAR}|(?=闰))(?P<inserted>闰)?{_LUNAR_MONTH}(?:{_LUNAR_DAY})?",
@@ -226,20 +214,24 @@ RULES = (
     # 五月初五 is a day of the Chinese calendar, 五月初一起去 the beginning of May.
     Rule(rf"{_YEAR}?(?P<inserted>){_LUNAR_MONTH}(?={_FIRST_DAYS}){_LUNAR_DAY}(?![个人位名次起同直样定些块])",
          ("初",), _lunar, "nearest"),
-    Rule(rf"(?<![以晚早]){_YEAR}?(?P<which_half>[上下])半年", ("半年",), _half_year, "nearest"),
+    Rule(rf"(?<![以晚早]){_YEAR}?(?P<which_half>[上下])半年", ("半年",),
+         lambda match, now: periods.half_of(now, _year_of(match, now), "上下".index(match["which_half"]) + 1),
+         "nearest"),
     Rule(r"(?<![\d一二三四五六七八九十两几个上下每])(?P<this>这个?|本)?月(?P<part>初|底|末|中旬|上旬|下旬)",
          ("月",), _part_of_month, "nearest"),
-    Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",), _part_of_year),
+    Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",),
+         _of_year(lambda year, match: periods.part_of_year(year, _PARTS[match["part"]]))),
     Rule(r"(?<![\d〇零一二三四五六七八九十两几个每去今明前后本同年])年(?P<part>初|底|末)", ("年",),
          lambda match, now: periods.latest_part(now, _PARTS[match["part"]]), "nearest"),
-    Rule(rf"{_YEAR}(?P<season>[春夏秋冬])[天季]", ("天", "季"), _season),
+    Rule(rf"{_YEAR}(?P<season>[春夏秋冬])[天季]", ("天", "季"),
+         _of_year(lambda year, match: periods.season(year, "春夏秋冬".index(match["season"]) + 1))),
     Rule(r"(?<![每个上下这本双单])周末", ("周末",),
          lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}", ("月",), _day_of_month, "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}?\s?[到至~～—-]\s?(?P<until>{_SMALL})\s?[日号]", ("月",), _days_of_month,
          "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}(?!\s?{_SMALL}[日号]){_PART}", ("月",), _month, "nearest"),
-    Rule(rf"{_SAID_YEAR}", ("年",), _year),
+    Rule(rf"{_SAID_YEAR}", ("年",), _of_year(lambda year, _: periods.year(year))),
     # 三季度 is the third one, 前三季度 three of them.
     Rule(rf"{_YEAR}?(?:第|(?<![每这那本上下前后连续个近去几数第\d一二两三四十]))"
          r"(?P<quarter>[一二三四1-4])季度", ("季度",), _quarter, "nearest"),

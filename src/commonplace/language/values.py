@@ -110,14 +110,6 @@ def _wide_clock(match: re.Match[str]) -> str:
     return f"{hour}:{int(minute):02}"
 
 
-def _wide_day(match: re.Match[str]) -> str:
-    return "7" if match[1] in "日天" else number(match[1])
-
-
-def _key(name: str) -> str:
-    return language.fold_cases(name).lower()
-
-
 _ADDRESS = r"\bhttps?://[^\s，。；]+|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w[\w.]*+|\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _MONEY = r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)"
 _ONE = r"(?<!\bthe )(?<!\bno )(?<!\bany )(?<!this )(?<!each )(?<!every )\b(one)(?= (?!of\b)[a-z])"
@@ -130,7 +122,7 @@ def _rows(languages: rules.Languages) -> tuple[tuple[str, str, Callable[[re.Matc
     counted = "|".join(list(rules.numbers("cardinals", languages))[2:]) or "(?!)"
 
     def named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
-        return lambda match: f"{months[_key(match[month])]}-{int(match[day])}"
+        return lambda match: f"{months[language.fold_cases(match[month]).lower()]}-{int(match[day])}"
 
     return (
         ("address", _ADDRESS, _first),
@@ -145,8 +137,16 @@ def _rows(languages: rules.Languages) -> tuple[tuple[str, str, Callable[[re.Matc
         ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {month}", named_date(2, 1)),
         ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
         ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
-        ("day", rf"\b({'|'.join(week) or '(?!)'})s?\b", lambda match: str(week[_key(match[1])])),
-        ("day", r"(?:周|星期|礼拜)([一二三四五六日天])", _wide_day),
+        (
+            "day",
+            rf"\b({'|'.join(week) or '(?!)'})s?\b",
+            lambda match: str(week[language.fold_cases(match[1]).lower()]),
+        ),
+        (
+            "day",
+            r"(?:周|星期|礼拜)([一二三四五六日天])",
+            lambda day: "7" if day[1] in "日天" else number(day[1]),
+        ),
         ("year", r"(?<![\d.-])((?:19|20)\d\d)(?![\d.]|\s?(?:元|块|[a-z]))", _first),
         ("number", rf"(?<![\w.-])({_DIGITS}(?:\.\d{{1,30}})?)(?![\d.]*[a-z_-])", _first),
         ("number", rf"\b({counted})\b", _first),

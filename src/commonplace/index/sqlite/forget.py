@@ -28,11 +28,6 @@ _PASSAGES = (
 )
 
 
-def _is_text(path: str) -> bool:
-    """Whether a path can stand in the index: one of bytes that are no UTF-8 cannot."""
-    return not any("\ud800" <= character <= "\udfff" for character in path)
-
-
 def count(site: Site, changed: Iterable[str]) -> list[Erased]:
     """Say how many passages of the index are of files that change."""
     passages = 0
@@ -41,7 +36,7 @@ def count(site: Site, changed: Iterable[str]) -> list[Erased]:
             connection = connect(paths.root_of(site.index), site.index, readonly=True)
             try:
                 if schema.exists(connection):
-                    for path in (one for one in changed if one.isascii() or _is_text(one)):
+                    for path in (one for one in changed if one == one.encode("utf-8", "replace").decode()):
                         passages += int(connection.execute(_PASSAGES, (WORKSPACE_COLLECTION, path)).get)
             finally:
                 connection.close()

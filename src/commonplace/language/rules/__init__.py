@@ -98,11 +98,8 @@ def holds(text: str, name: str) -> bool:
 
 @cache
 def words(name: str, languages: Languages = LANGUAGES) -> frozenset[str]:
-    """Return the words of a list in some languages; of an array of `load` where there is no list."""
-    known = [listed(language, name) for language in languages]
-    if not any(known):
-        known = [load(language).get(name, ()) for language in languages]
-    return frozenset(word for some in known for word in some)
+    """Return the words of a list in some languages."""
+    return frozenset(word for language in languages for word in listed(language, name))
 
 
 @cache

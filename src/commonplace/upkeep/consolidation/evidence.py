@@ -170,8 +170,8 @@ def _groups() -> dict[str, str]:
 def _turning() -> re.Pattern[str]:
     """Matches the words of all groups, and longer words that only contain such a character."""
     words = [rf"\b{word}\b" if word.isascii() else word for word in _groups()]
-    apart = [word for name in rules.LANGUAGES for word in rules.load(name).get("apart", ())]
-    return re.compile("|".join(sorted([*words, *apart], key=len, reverse=True)), re.IGNORECASE)
+    known = sorted([*words, *rules.words("apart")], key=len, reverse=True)
+    return re.compile("|".join(known), re.IGNORECASE)
 
 
 def says(text: str, other: str) -> bool:
