@@ -22,7 +22,7 @@ from commonplace.config import loading as config_collections
 from commonplace.edit import resolve
 from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets
-from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
+from commonplace.edit.forget.words import Words, unescaped
 from commonplace.language import (
     compare,
     dates,
@@ -497,14 +497,12 @@ PARSERS: dict[str, Parser] = {
     "revision.references.reference": lambda text: references.reference(text, {"MEMORY.md": lambda line: f"MEMORY.md#L{line + 1}"}),
     # Forgetting.
     "erasure.words.spans": _find_name,
-    "erasure.words.plain": plain,
     "erasure.pages.unit": _page,
     "erasure.cutting.cut": _cut,
     "erasure.cutting.cut, a word": _cut_first_word,
     "erasure.cutting.cut, a person": _cut_people,
     "erasure.cutting.cut, a line": _cut_line,
     "erasure.cutting.moved": _moved,
-    "erasure.naming.longer": lambda text: longer_names(["王伟", "字"], [text]),
     "erasure.messages.message": lambda text: session.without(_bytes(json.dumps({"text": text + " Mira"})), _FORGET),
     "erasure.messages.unescaped": unescaped,
     # Refining.

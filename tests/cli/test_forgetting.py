@@ -149,11 +149,6 @@ def test_what_holds_no_word_of_a_question_is_not_offered(run: Run, workspace: Pa
     assert "no line of the notes was found that holds a word of it" in result.stderr
 
 
-def test_the_word_that_was_asked_for_is_in_sight(run: Run, workspace: Path) -> None:
-    (workspace / "memory" / "long.md").write_text(f"- {'Much else. ' * 40}The zircon is blue.\n")
-    assert "zircon" in run("forget", "--query", "zircon").stdout
-
-
 def test_what_is_still_found_ends_with_one(run: Run, workspace: Path) -> None:
     (workspace / "letter.txt").write_text("Dear Lin")
     result = run("forget", "--person", "Lin", "--yes")
@@ -247,15 +242,6 @@ def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch
     result = run("forget", "--person", "Lin", "--yes")
     assert result.exit_code == 130
     assert "interrupted; the same command once more says whether anything is left" in result.stderr
-
-
-def test_a_longer_name_is_pointed_out(run: Run, workspace: Path) -> None:
-    path = workspace / "memory" / "people.md"
-    path.write_text("- 王伟住在城里。\n- 王伟明住在海边。\n- 听王伟明说。\n- 王伟说的。\n", "utf-8")
-    result = run("forget", "--person", "王伟", "--dry-run")
-    assert "also as the beginning of: 王伟明 (2); these places go as well" in result.stderr
-    assert "beginning" not in run("forget", "--person", "王伟明", "--dry-run").stderr
-    assert "beginning" not in run("forget", "--person", "王伟", "--yes").stderr
 
 
 def test_places_are_counted_as_a_person_counts(run: Run, workspace: Path) -> None:

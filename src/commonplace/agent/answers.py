@@ -350,7 +350,6 @@ def _cited_data(statements: Iterable[Cited]) -> list[dict[str, str]]:
 
 def preview(selection: Selection, erasure: Erasure) -> str:
     """Say what would be erased, for a person to approve of: how much, where, in which words."""
-    from commonplace.edit.forget import words
     from commonplace.render import screen
 
     notes = _in_notes(erasure)
@@ -359,9 +358,6 @@ def preview(selection: Selection, erasure: Erasure) -> str:
         lines.append(f"{screen.name(place.citation)}: {screen.shorten(screen.one_line(place.text), EXCERPT)}")
     if len(notes) > MOST_PLACES:
         lines.append(f"and {len(notes) - MOST_PLACES} more places in notes")
-    if selection.kind == "person":
-        names = (selection.value, *selection.also)
-        lines += filter(None, [words.name_longer(names, (place.text for place in notes))])
     return "\n".join([*lines, *_out_of_reach(erasure)])
 
 

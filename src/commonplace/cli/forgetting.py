@@ -16,8 +16,6 @@ from commonplace.types import Erasure, Selection
 from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
-    import re
-
     from commonplace.edit.forget.requests import Request
     from commonplace.edit.forget.selection import Offer
     from commonplace.memory import Memory
@@ -26,7 +24,7 @@ _RESUME = "commonplace forget --resume"
 _LONGEST_NAMED = 60  # cells of what is not done yet
 _HITS = 20  # passages that a question finds
 _MOST_OFFERED = 40  # lines of their notes
-_OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
+_OFFERED = 100  # cells of each
 
 
 @command("forget", excluding=[("--dry-run", "--yes")])
@@ -80,7 +78,16 @@ def forget(
             raise click.UsageError("--pending, --approve and --reject stand alone: a person is asked", ctx)
         _answer_agents(ctx, approve, reject, form)
         return
-    selections = _selections(ctx, references, texts, people, also, sessions)
+    from commonplace.edit.forget import selection
+
+    if also and len(people) != 1:
+        raise click.UsageError("--also names the one --person once more", ctx)
+    selections = [
+        *map(selection.of_reference, references),
+        *(Selection("text", text) for text in texts),
+        *(Selection("person", person, also) for person in people),
+        *(Selection("session", name) for name in sessions),
+    ]
     if query is not None:
         selections += _picked(ctx, query, form)
     if not (selections or resume):
@@ -91,32 +98,9 @@ def forget(
     try:
         _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
     except NoteNotFound as error:
-        from commonplace.edit.forget import selection
-
         if len(references) > 1 and not error.suggestions and selection.are_words(references):
             raise selection.no_note(" ".join(references)) from error  # a sentence without quotation marks
         raise
-
-
-def _selections(
-    ctx: click.Context,
-    references: Sequence[str],
-    texts: Sequence[str],
-    people: Sequence[str],
-    also: tuple[str, ...],
-    sessions: Sequence[str],
-) -> list[Selection]:
-    """What the arguments name. Raises UsageError."""
-    from commonplace.edit.forget import selection
-
-    if also and len(people) != 1:
-        raise click.UsageError("--also names the one --person once more", ctx)
-    return [
-        *map(selection.of_reference, references),
-        *(Selection("text", text) for text in texts),
-        *(Selection("person", person, also) for person in people),
-        *(Selection("session", name) for name in sessions),
-    ]
 
 
 def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_run: bool, yes: bool) -> None:
@@ -129,7 +113,7 @@ def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_r
     shows = bool(selections) and (dry_run or not yes)
     if unfinished and (dry_run or shows):
         failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
-    planned = _previewed(ctx, memory, selections, form, selections) if shows else None
+    planned = _previewed(ctx, memory, selections, form) if shows else None
     if dry_run:
         return
     if planned:
@@ -166,7 +150,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
         failures.warn("nothing was changed; a person approves, at a terminal")
         ctx.exit(failures.USAGE)
     session.note(_described(request))
-    planned = _previewed(ctx, memory, request.preview, form, [request.selection])
+    planned = _previewed(ctx, memory, request.preview, form)
     _ask(ctx, planned)
     _report(ctx, _forgotten(memory, planned, request.agent or UNNAMED, request.session), form)
     requests.remove(memory.workspace, request)
@@ -184,17 +168,16 @@ def _described(request: Request) -> str:
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
     """Show the lines that hold words of a question, and return what the owner picks."""
-    from commonplace.memory import question_words
-
     offers = _offers(ctx, query)
     if not offers:
         failures.warn("no line of the notes was found that holds a word of it")
         return []
     shown = offers[:_MOST_OFFERED]
-    pattern = screen.matcher(question_words(query))
+    leads = [f"{number:>3}  {screen.name(offer.citation)}  " for number, offer in enumerate(shown, 1)]
+    width = min(_OFFERED, session.look().width or _OFFERED)
     rows = "\n".join(
-        _row(f"{number:>3}  {screen.name(offer.citation)}  ", offer.text, pattern)
-        for number, offer in enumerate(shown, 1)
+        lead + screen.shorten(screen.one_line(offer.text), width - screen.cells(lead))
+        for lead, offer in zip(leads, shown, strict=True)
     )
     (session.note if form == "json" else session.write_recalled)(rows, session.settings_of(ctx))
     if (more := len(offers) - len(shown)) > 0:
@@ -208,17 +191,6 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
     from commonplace.edit.forget import selection
 
     return [selection.of_reference(one.citation, one.lines) for one in picked]
-
-
-def _row(lead: str, text: str, pattern: re.Pattern[str] | None) -> str:
-    """A line of a note behind its citation, cut so that a word of the question is in sight."""
-    width = (session.look().width or 0) - screen.cells(lead)
-    width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
-    line = screen.one_line(text)
-    spans = screen.matches(line, pattern)
-    if spans and screen.cells(line[: spans[0][1]]) > width:
-        line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
-    return lead + screen.shorten(line, width)
 
 
 def _offers(ctx: click.Context, query: str) -> list[Offer]:
@@ -261,17 +233,10 @@ def _previewed(
     memory: Memory,
     what: Sequence[Selection] | Erasure,
     form: str,
-    selections: Sequence[Selection],
 ) -> Erasure:
     """Show what would go; end where nothing would. A preview is shown as it is by now."""
-    from commonplace.edit.forget import words
-
     planned = memory.forget(what, dry_run=True)
     session.answer(form, planned, lambda: reports.erasure_text(planned, session.look()), memory.settings)
-    names = [name for one in selections if one.kind == "person" for name in (one.value, *one.also)]
-    # In whose longer names a name was found.
-    if longer := words.name_longer(names, (place.text for place in planned.places if place.where == "notes")):
-        failures.warn(longer)
     if not planned.places:
         _end_with_nothing(ctx, planned)
     return planned

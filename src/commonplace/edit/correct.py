@@ -1,4 +1,4 @@
-"""A statement that is wrong struck wherever the notes say it, and the right one put beside it.
+"""Corrections: a wrong statement is struck in all notes, and the right one follows it.
 
 A tentative statement is confirmed in the same way: what marks it as a guess goes, and it holds; or it is
 rejected, and struck. All changes are composed first, references follow the lines that move, and every note is
@@ -30,12 +30,12 @@ from commonplace.types.notes import Cited, Statement
 
 MOST_SIMILAR = 10
 
-# What the index finds near a text: in collections and transcripts, or, if that is true, in any note.
+# A search near a text: in collections and transcripts, or, if True, in any note.
 Ask = Callable[[str, bool], Sequence[Cited]]
 
 
 class Correction(NamedTuple):
-    """What is to be corrected: by whom, when and why; `new` as it was given, empty to strike alone."""
+    """A correction with its author, time and reason; an empty `new` only strikes."""
 
     old: str
     new: str
@@ -54,11 +54,11 @@ def correct(
     dry_run: bool = False,
     preview: Corrected | None = None,
 ) -> Corrected:
-    """Strike what a text names wherever the workspace's notes say it, and write the new statement beside it.
+    """Strike the named statement in all notes of the workspace, and write the new one after it.
 
     `ask` finds what else says nearly the same. Raises StatementNotFound with near misses, ConfigError for a
-    new statement that is none, NoteUnreadable, PreviewOutdated where a `preview` showed something else, with
-    nothing written.
+    new statement without words, NoteUnreadable, PreviewOutdated where a `preview` showed something else.
+    All are raised before any write.
     """
     by = request.provenance or Provenance("owner")
     body, redacted = _new_words(request, redact)
@@ -143,7 +143,7 @@ def _compose(
 
 
 def _anchor(matches: Sequence[Match]) -> Match:
-    """The match that the new statement goes beside: in MEMORY.md, or else in the newest note."""
+    """Return the match that the new statement follows: in MEMORY.md, or else in the newest note."""
 
     def age(match: Match) -> tuple[str, str, int]:
         path = match.statement.path
@@ -156,7 +156,7 @@ def _anchor(matches: Sequence[Match]) -> Match:
 def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Match) -> Statement | None:
     """A statement that says the new one already, word for word, of the same thing.
 
-    What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
+    A wrong statement of MEMORY.md is replaced there, even if a daily note has the right one.
     """
     gone = {(match.statement.path, match.statement.first) for match in matches}
     for match in resolve.saying(corpus, new):
@@ -171,7 +171,7 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Matc
 
 
 def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) -> list[Cited]:
-    """What says nearly the same and still stands, and what was generated from a statement that is struck."""
+    """Return similar statements that still hold, and those generated from a struck one."""
     gone = {(match.statement.path, match.statement.first) for match in matches}
     old = Words.of(matches[0].text).text
     words = similarity.weights(old)
@@ -220,7 +220,7 @@ def confirm(
     """Take the marks of a guess away from the statement that a text names, wherever it says the same.
 
     With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
-    NoteUnreadable, PreviewOutdated where a `preview` showed something else, with nothing written.
+    NoteUnreadable, PreviewOutdated where a `preview` showed something else, before any write.
     """
     now = now or datetime.now().astimezone()
     draft: Draft
@@ -277,7 +277,7 @@ def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
 
 
 def _guess(text: str) -> str | None:
-    """What a text says behind the prefix of a guess; None for one without."""
+    """Return the text behind the prefix of a guess; None without a prefix."""
     prefix = comments.guess_prefix().match(text, struck.lead(text, turn=False))
     return text[prefix.end() :] if prefix else None
 
@@ -369,7 +369,7 @@ class Draft:
         return document
 
     def _may_refer(self, data: bytes) -> bool:
-        """Whether a note may hold a reference into one whose lines move; bytes of UTF-16 do not tell."""
+        """Tell whether a note may hold a reference into one whose lines move; bytes of UTF-16 do not tell."""
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         named = b"<!--" in data and any(path.rpartition("/")[2].encode() in data for path in self._inserted)
         return bool(self._inserted) and (wide or named or (b"<!--" in data and b"%" in data))
@@ -393,7 +393,7 @@ class Draft:
 
 
 def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_cut: bool) -> bool:
-    """Whether a statement says what it did: cut by one stretch, struck, or unchanged."""
+    """Tell whether a statement says what it did: cut by one stretch, struck, or unchanged."""
     if is_cut:
         pairs = enumerate(zip(before.text, after.text, strict=False))
         same = next((n for n, (was, now) in pairs if was != now), len(after.text))

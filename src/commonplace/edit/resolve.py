@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache, partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.base import paths, remedies
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 STRUCK = message("statement.struck", "is struck already")
 NOWHERE = message("statement.nowhere", "no statement of the notes says that")
-_FILES = (".md", ".jsonl")  # what a place in a file is told by from words
+_FILES = (".md", ".jsonl")  # endings by which a place in a file is recognised
 MOST_NEAR = 5  # near misses that are named
-_MOST_STANDING = 3  # statements that are named beside a new one
+_MOST_STANDING = 3  # statements that are named with a new one
 _LOOKED_AT, _LOOKED_AT_ELSEWHERE = 10, 20  # hits
-_MOST_WORDS = 40  # of a text that the index is asked
+_MOST_WORDS = 40  # of a text, in a query to the index
 _UNINDEXED = 30  # newest lines of a note, which no index may hold yet
 _NEAR = 0.5  # share of the words of the shorter one
 _LONGEST = 200  # characters of a near miss
@@ -54,20 +54,20 @@ _START = 3  # characters of a word that every form of it has
 _SHARED = 0.75  # share of its words that every text has that says the same
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
-_BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
-_MOST_ROWS = 20  # rows of sentences that are read to see whether they say what their sums do
+_MOST_ROWS = 20  # rows of sentences that are read
 
 
 class Corpus:
-    """The notes of a workspace, without collections and transcripts, which nothing generated ever changes."""
+    """The notes of a workspace, without collections and transcripts, which are never changed."""
 
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
-        """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
+        """Bind to a reader; the files are listed at once, and read on demand."""
         own, *self._collections = scan.sources(os.fspath(workspace.root), settings)
         files = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
         states = {s.path: s for s in files}
-        copies = conflicts.copies(states, lambda path: decode(states[path].read()))  # which nothing changes
-        files = [s for s in files if s.path not in copies]
+        # Copies that a sync program left, by their paths: no correction changes them.
+        self.copies = conflicts.copies(states, lambda path: decode(states[path].read()))
+        files = [s for s in files if s.path not in self.copies]
         reason = f"has more than {_LARGEST_NOTE:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {reason}" for s in files if s.size > _LARGEST_NOTE]
         self._files = {s.path: s for s in files if s.size <= _LARGEST_NOTE}
@@ -109,7 +109,7 @@ class Corpus:
         return self._documents[path]
 
     def statements(self, path: str) -> list[Statement]:
-        """What a note states, as it may be shown."""
+        """Return the statements of a note, redacted."""
         return self.document(path).statements
 
     def like(
@@ -124,7 +124,7 @@ class Corpus:
             yield from self.statements(path)
 
     def silent(self, words: Words) -> Cited | None:
-        """The first line that holds some words and states nothing, such as a row of a table."""
+        """Return the first line with some words that is no statement, such as a row of a table."""
         phrase = f" {' '.join(words.said.tokens)} ".replace("| ", "")
         for path, _ in self._holding(words.text, 1.0) if words.said.tokens else ():
             stated = {n for one in self.statements(path) for n in range(one.first, one.last + 1)}
@@ -153,7 +153,7 @@ class Corpus:
                 yield path, held
 
     def beyond(self, path: str) -> str:
-        """The file of a collection that a path names as hits cite it; empty where there is none."""
+        """Return the file of a collection by its cited path; empty for an unknown path."""
         folders = ((one.root, path.removeprefix(f"{one.name}/")) for one in self._collections)
         files = (os.path.join(root, inner) for root, inner in folders if inner != path)
         return next(filter(os.path.isfile, files), "")
@@ -188,7 +188,7 @@ class Match(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is meant of it."""
+        """The matched text."""
         return self.part or self.statement.text
 
 
@@ -200,7 +200,7 @@ class Words(NamedTuple):
     starts: tuple[str, ...]
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether a text holds most of these words somewhere: all that says the same does, and few others.
+        """Tell whether a text holds most of these words, as every equal statement does.
 
         Four of five words must be shared (`compare.same`), in any form.
         """
@@ -238,9 +238,9 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
 
 
 def _meant(corpus: Corpus, named: str, place: Statement | None, but: Words | None) -> list[Match]:
-    """What says what is named, and not `but`: the statement of a reference first, then what agrees with it.
+    """Return the statements that say the named text and not `but`, that of a reference first.
 
-    Raises StatementNotFound where nothing says it, ConfigError where what is named says `but`.
+    Raises StatementNotFound without a match, ConfigError where the named text says `but`.
     """
     matches = saying(corpus, Words.of(place.text if place else named))
     if place:
@@ -252,7 +252,7 @@ def _meant(corpus: Corpus, named: str, place: Statement | None, but: Words | Non
 
 
 def _without(matches: Sequence[Match], but: Words, place: Statement | None, named: str) -> list[Match]:
-    """Those that do not say a text; the one that is meant may not. Raises ConfigError."""
+    """Return the matches that do not say a text. Raises ConfigError where the named one does."""
     rest = [match for match in matches if _wording(match.text) != but.said.tokens]
     same = place is None and Words.of(named).said.tokens == but.said.tokens
     if same or not rest or (place and rest[0].statement != place):
@@ -289,7 +289,7 @@ def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cit
     """Return the statements that stand and come nearest to some words, best first.
 
     With `passages` of an index it is those in them, which need share no word with what is named. A passage
-    of a file that is none of these notes is taken as it is.
+    of any other file is returned as it is.
     """
     likely = list(corpus.like(named, 0.3, most=_MOST_READ)) if not passages else []
     others: list[Cited] = []
@@ -322,7 +322,7 @@ def shortened(text: str) -> str:
 
 
 def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
-    """Say why nothing was found: it is struck already, less than a sentence, or nowhere."""
+    """Return the reason of a missing match: struck already, less than a sentence, or nowhere."""
     words = Words.of(named)
     likely = list(corpus.like(words.text, said=words)) if words.said.tokens else []
     if gone := [Match(s) for s in likely if s.struck and matched(s, words)]:
@@ -353,7 +353,7 @@ def foreign(corpus: Corpus, named: str, citation: str = "", near: Sequence[Cited
     place = references.parse_reference(citation or named)
     file = corpus.beyond(place.path)
     where = f"stands in {citation}, which is" if citation else "is"
-    # A conversation says what was said: nobody edits it.
+    # A conversation is never edited.
     remedy = file and not scan.written_as(file).lower().endswith(scan.TRANSCRIPTS)
     by_hand = f"; {remedies.say('edit.by_hand', paths.shown(file), place.path)}" if remedy else ""
     told = "{where} none of the workspace's own notes; nothing else is ever changed{by_hand}"
@@ -369,7 +369,7 @@ def _run(text: str, tokens: Sequence[str]) -> str:
     """The whole sentences of a text, as few as can be but not all, that say these words and no others.
 
     Every sentence is read once: a row of them says what each does, but that what opens a line (an hour, the
-    mark of a list) is no word there. Rows are compared by sums of their words, and read as one in the end.
+    mark of a list) is no word there. Rows of as many words are read as one in the end.
     """
     spans = sentences.spans(text)
     opening = [compare.read(text[start:end]).tokens for start, end in spans]
@@ -379,43 +379,23 @@ def _run(text: str, tokens: Sequence[str]) -> str:
         for first, (start, end), before in zip(opening, spans, befores, strict=False)
     ]
     counts = [0, *accumulate(map(len, inside))]
-    sums, sought = _sums(chain.from_iterable(inside)), _sums(tokens)
-
-    def last(first: int, words: tuple[str, ...]) -> int:
-        """The sentence before which a row may end that begins with one; 0 for none."""
-        if tuple(tokens[: len(words)]) != words:
-            return 0
-        end = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
-        if end == len(counts) or end - first == len(spans):
-            return 0
-        rest = _difference(sought, len(words), len(tokens))
-        return end if rest == _difference(sums, counts[first + 1], counts[end]) else 0
-
-    rows = [(end - first, first) for first, words in enumerate(opening) if (end := last(first, words))]
+    ends = [bisect_left(counts, counts[n + 1] + len(tokens) - len(w), n + 1) for n, w in enumerate(opening)]
+    rows = [
+        (end - first, first)
+        for first, (end, words) in enumerate(zip(ends, opening, strict=True))
+        if tuple(tokens[: len(words)]) == words and end < len(counts) and end - first < len(spans)
+    ]
     texts = (text[spans[first][0] : spans[first + size - 1][1]] for size, first in sorted(rows)[:_MOST_ROWS])
     return next((row for row in texts if compare.read(row).tokens == tokens), "")
 
 
-def _sums(tokens: Iterable[str]) -> list[int]:
-    """Sums over the first, the first two … of some words, which tell a stretch of them by its two ends."""
-    sums = [0]
-    for token in tokens:
-        sums.append((sums[-1] * _BASE + hash(token)) % _MODULUS)
-    return sums
-
-
-def _difference(sums: Sequence[int], first: int, last: int) -> int:
-    """The sum over a stretch alone (Rabin and Karp, 1987)."""
-    return (sums[last] - sums[first] * pow(_BASE, last - first, _MODULUS)) % _MODULUS
-
-
 def is_verbatim(statement: Statement, words: Words) -> bool:
-    """Whether a statement says some words and no others."""
+    """Tell whether a statement says some words and no others."""
     return _wording(statement.text) == words.said.tokens
 
 
 def agree(one: Match, other: Match) -> bool:
-    """Whether two statements of the same words are said of the same.
+    """Tell whether two statements of the same words have the same subject.
 
     Headings and speakers tell them apart within a note, and wherever the words name no subject.
     """
@@ -425,7 +405,7 @@ def agree(one: Match, other: Match) -> bool:
 
 
 def _names_its_subject(text: str) -> bool:
-    """Whether a statement is long enough, and begins as one that says what it is about."""
+    """Tell whether a statement is long enough, and begins as one that says what it is about."""
     start = struck.lead(text, turn=True)
     tokens = compare.read(text[start:]).tokens
     size = sum(0.5 if compare.is_wide(token) else 1.0 for token in tokens)
@@ -439,7 +419,7 @@ def _about(statement: Statement) -> tuple[str, ...]:
 
 
 def _referred(corpus: Corpus, named: str) -> Statement | None:
-    """The statement that a reference names; None where the text is no reference."""
+    """Return the statement of a reference; None for other text."""
     if not named:
         reason = message("statement.unnamed", "say which statement: its place (MEMORY.md#L12) or its words")
         raise StatementNotFound(named, reason)
@@ -465,7 +445,7 @@ def located(corpus: Corpus, named: str, seen: str) -> tuple[str, int, int] | Non
     """Return where lines stand that were read at a place: there, or where alone they stand by now.
 
     They are lines of a note as it is shown, with its comments or without, or the words of a statement. What
-    names no lines of a note is None. Raises StatementNotFound where something else stands there.
+    names no lines of a note is None. Raises StatementNotFound where the lines have other text now.
     """
     place = references.parse_reference(named)
     holders = corpus.named(place) if place.last is not None else []
@@ -486,7 +466,7 @@ def located(corpus: Corpus, named: str, seen: str) -> tuple[str, int, int] | Non
 
 
 def _starts(document: Document, lines: Sequence[str]) -> list[int]:
-    """The lines of a note from which on some lines stand in it, with its comments or without."""
+    """Return the first lines at which a note has some lines, with or without its comments."""
     note, masked = document.note.lines, masks.mask(document.text).text.removesuffix("\n").split("\n")
     texts = (note, masked) if len(note) == len(masked) else (note,)  # else marks stand for several lines
     sought = [line.rstrip() for line in lines]
@@ -515,7 +495,7 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
 
 
 def said_already(workspace: paths.Workspace, path: str, text: str) -> Written | None:
-    """Return where a note says just what is to be written, if it stands there; None if it does not."""
+    """Return the place of an equal entry in a note, None without one."""
     known, words = _known(workspace, path), compare.read(text)
     for statement in statements.read(known.note) if known else ():
         if not (statement.struck or statement.said.get("status")) and compare.read(statement.text) == words:
@@ -537,14 +517,14 @@ def standing(
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
     Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
-    to say. What cannot be asked or read counts as saying nothing, since the entry is written in any case.
+    to say. Unreadable notes and a failing index are passed over, since the entry is written in any case.
     The newest lines of the note, of today's and of MEMORY.md are read, since no index may hold them. What is
     written after the write of that number (`since`) need not be among the others.
     """
     words = _matter(text)
     newest: dict[frozenset[str], _Near] = {}
     copies: dict[tuple[str, int], _Near] = {}
-    known = cache(partial(_known, workspace))  # several hits may stand in one note
+    known = cache(partial(_known, workspace))  # several hits may be of one note
     hits = filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT, since)) if answerer else ()
     found = [(hit.path, hit.start_line, hit.end_line) for hit in hits]
     day = workspace.daily(today).relative_to(workspace.root).as_posix()
@@ -560,7 +540,7 @@ def standing(
                 continue
             matter = _matter(statement.text)
             shared = words & matter
-            # What its headings name it is said of: a subject, which counts where more than a word is shared.
+            # Headings name its subject, which counts where more than a word is shared.
             is_told = compare.weight(shared) >= similarity.LEAST
             about = words & _matter(" ".join((note.title, *statement.headings))) if is_told else frozenset()
             most = min(map(compare.weight, (words, matter | about)))
@@ -604,7 +584,7 @@ def _when(statement: Statement, note: Note, today: date) -> tuple[str, str, int]
 
 @lru_cache(1024)
 def _last_day(text: str, seen: date) -> str:
-    """The last day that begins a time which a text names, as seen from a day; empty where it names none."""
+    """Return the last date that a text names, relative to a day; empty without a date."""
     from commonplace.language import dates
 
     return max((span.first.isoformat() for span in dates.spans(text, seen)), default="")
@@ -639,7 +619,7 @@ _recent = recent(32, _read)  # the next entry is often near to the same notes
 def _stated(known: _Known | None, first: int, last: int) -> Iterator[tuple[Statement, Note]]:
     """The statements of some lines, with their note.
 
-    In a conversation they are what the owner says: nobody corrects what others said.
+    In a conversation only the turns of the owner count: those of others are not corrected.
     """
     if known is None:
         return
@@ -676,7 +656,7 @@ def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited
 def _hits(
     answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int, since: int | None = None
 ) -> list[Hit]:
-    """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
+    """Search for the words of a text, as plain words, without a model."""
     try:
         words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
         request = Request(words, count, mode, rerank="off", expand=False, complete=False, since=since)

@@ -34,7 +34,7 @@ _LEFT = {
 }
 _COLORS = {"+": "green", "-": "red", "@": "cyan", "#": "dim"}
 _STORES = {
-    "notes": "notes", "links": "links to notes", "transcripts": "transcripts", "spool": "entries that wait",
+    "notes": "notes", "transcripts": "transcripts", "spool": "entries that wait",
     "history": "the record of changes", "usage": "the record of use", "answers": "answers of language models",
     "vectors": "vectors of models", "index": "the index", "marks": "marks of sessions", "logs": "logs",
     "leftovers": "temporary files", "foreign": "records that were set aside",
@@ -414,9 +414,7 @@ def erasure_text(erasure: types.Erasure, look: Look = PLAIN) -> str:
 def _erased_elsewhere(places: Sequence[types.Erased]) -> Iterator[str]:
     stores: Counter[str] = Counter()
     for place in places:
-        if place.where == "links":
-            yield screen.one_line(f"{place.path} is a link to {place.text}")
-        elif place.where != "notes":
+        if place.where != "notes":
             stores[f"{_STORES[place.where]} ({screen.name(place.path)})"] += place.count
     for name, number in stores.items():
         yield f"{name}: {number}"

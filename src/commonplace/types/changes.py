@@ -43,7 +43,7 @@ class Entry:
 
 
 RunKind = Literal[
-    "consolidate", "rollup", "correct", "confirm", "forget", "import", "write", "remember", "undo"
+    "consolidate", "rollup", "correct", "confirm", "forget", "import", "write", "remember", "undo", "merge"
 ]
 RunState = Literal["begun", "done", "partial"]
 
@@ -155,7 +155,7 @@ class Confirmed:
 
 SelectionKind = Literal["note", "lines", "text", "person", "session"]
 Where = Literal[
-    "notes", "links", "transcripts", "spool", "history", "usage", "answers", "vectors", "index", "marks",
+    "notes", "transcripts", "spool", "history", "usage", "answers", "vectors", "index", "marks",
     "logs", "leftovers", "foreign", "requests", "copies",
 ]  # fmt: skip
 

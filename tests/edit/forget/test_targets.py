@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from commonplace.edit.forget.targets import Block, Cut, Page, Targets, cut, decode, encode
+from commonplace.edit.forget.targets import Block, Cut, Page, Targets, cut, decode
 
 MIRA = Targets(people=("Mira",))
 
 
 def after(text: str, wanted: Targets = MIRA, path: str = "memory/note.md") -> str | None:
     """A note without what is wanted; None for no note."""
-    found = cut(Page.read(text.encode("utf-8", "surrogateescape"), path), decode(encode(wanted)))
+    found = cut(Page.read(text.encode("utf-8", "surrogateescape"), path), decode(asdict(wanted)))
     if found is None:
         return text
     return None if found.data is None else found.data.decode("utf-8", "surrogateescape")

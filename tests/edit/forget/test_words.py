@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.edit.forget.words import MARK, Words, longer_names
+from commonplace.edit.forget.words import MARK, Words
 
 FOUND = [
     ("Mira", "Mira's tea"), ("Mira", "MIRA"), ("Mira", "和Mira一起"), ("Mira", "people/mira.md"), ("Mira", "a_mira_b"),
     ("Mira", '"hello\\nMira"'), ("Mira Chen", "Mira\n  Chen"), ("Mira Chen", "mira-chen"),
-    ("Mira Chen", "Mira%20Chen"), ("Mira Chen", "Mira\u3000Chen"), ("Mira Chen", "Mira\\\\nChen"),
-    ("O'Brien", "O’Brien"), ("José", "JOSE\u0301"), ("José", "jos%C3%A9"), ("张三", "我和張三说"),
-    ("张三", json.dumps("和张三")), ("张三", json.dumps(json.dumps("张三"))), ("张三", quote("张三").lower()),
+    ("Mira Chen", "Mira\u3000Chen"), ("Mira Chen", "Mira\\\\nChen"),
+    ("O'Brien", "O’Brien"), ("José", "JOSE\u0301"), ("张三", "我和張三说"),
+    ("张三", json.dumps("和张三")), ("张三", json.dumps(json.dumps("张三"))),
     ("C++", "in c++ or"), ("+49 123", "ring +49  123."), ("Ａｎｎ", "ann"),
     ("Mira Chen", "> It was Mira\n> Chen"), ("Mira Chen", "> > Mira\r\n> > Chen"), ("Mira Chen", "Met **Mira** Chen."),
     ("Mira Chen", "_Mira_ ~~Chen~~"), ("Mira Chen", "to mira.chen@acme.com"), ("Mira Chen", "mira_chen.md"),
     ("Mira Chen", "Mira L. Chen"), ("Mira Chen", "Mira L Chen"), ("Mira Chen", "mira.l.chen@acme.com"),
     ("Mira Chen", "Mi\u200bra\u00a0Ch\u00aden"), ("Mira Chen", "Mira\u200bChen"), ("Mi\u200bra", "Mira"),
     ("Mira Chen", json.dumps("> Mira\n> Chen")), ("王伟", "- 姓王\n  伟，"), ("王伟", "> 姓王\n> 伟"), ("王伟", "王 伟"),
-    ("王伟", "**王**伟"), ("王伟", "王\u200b伟"), ("王 伟", "王伟"), ("王伟", json.dumps("王\n  伟")), ("王伟", quote("王 伟")), ("José", json.dumps("Jos\u200bé")), ("王偉", json.dumps("王伟")),
+    ("王伟", "**王**伟"), ("王伟", "王\u200b伟"), ("王 伟", "王伟"), ("王伟", json.dumps("王\n  伟")), ("José", json.dumps("Jos\u200bé")), ("王偉", json.dumps("王伟")),
 ]  # fmt: skip
 NOT_FOUND = [
     ("Mira", "admiral Miranda"), ("Mira", "Miras"), ("Ann", "planned"), ("Mira Chen", "Mira\n\nChen"), ("张三", "张 伟三"),
@@ -112,19 +111,3 @@ def test_many_words_are_found_as_few_are(parts: list[str]) -> None:
     words = [" ".join(parts), "Mira rides", "a tram", "王伟", "nobody"]
     others = [f"{number} is another number than {number + 1}" for number in range(50)]
     assert Words([*words, *others]).spans(text) == Words(words).spans(text)
-
-
-@pytest.mark.parametrize(
-    ("names", "texts", "found"),
-    [
-        (["王伟"], ["王伟明住在海边。", "听说王伟明"], {"王伟明": 2}),
-        (["王伟"], ["王伟明和李雷", "王伟明，你好", "王伟东 来了"], {"王伟明": 2, "王伟东": 1}),
-        (["王伟"], ["王伟住在城里。", "王伟说的。", "王伟是谁", "王伟喜欢茶", "问王伟"], {}),
-        (["王伟", "王伟明"], ["王伟明住在海边。"], {}),
-        (["王偉"], ["王伟明说"], {"王伟明": 1}),
-        (["Mira"], ["Miranda is here", "Mira明，"], {}),
-        ([], ["王伟明说"], {}),
-    ],
-)
-def test_longer_names(names: list[str], texts: list[str], found: dict[str, int]) -> None:
-    assert longer_names(names, texts) == found

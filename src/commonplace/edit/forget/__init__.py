@@ -1,1 +1,1 @@
-"""What is forgotten for real: out of notes, stores and the index, verified byte by byte."""
+"""Forgetting: removal from notes, stores and the index, verified byte by byte."""

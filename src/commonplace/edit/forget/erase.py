@@ -1,7 +1,7 @@
 """Forgetting, step by step: written down first, carried on after a kill, verified at the end.
 
-The order is that of the flow of text: what waits to be written into notes, the notes, what was said, what was
-there before, what was made of it. What is to be forgotten lies in `erasing/` of the state until every step
+The order is that of the flow of text: waiting entries, notes, transcripts, the history of
+changes, derived stores. The targets lie in `erasing/` of the state until every step
 is done; that file goes before the byte scan, so that the scan finds it as well if it does not.
 """
 
@@ -60,7 +60,7 @@ def forget(
             path = journal.add(workspace, targets)
             try:
                 erased.append(_erase(context, path, targets, now, choice))
-            except CommonplaceError:  # nothing is changed yet
+            except CommonplaceError:  # before any change
                 journal.end(path)
                 raise
         journal.tidy(workspace)
@@ -79,9 +79,9 @@ def _sum(erased: Sequence[Erasure]) -> Erasure:
 
 
 def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
-    """Go on with what a killed process had begun. Raises NoteUnreadable for an intent that is none.
+    """Resume the forgetting of a killed process. Raises NoteUnreadable for a damaged intent.
 
-    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
+    A confirmed forgetting that has not begun is dropped if the notes have changed.
     """
     try:
         return _erase(context, path, journal.read(path), now)
@@ -92,12 +92,11 @@ def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
 
 
 def preview(context: Context, choice: Choice) -> Erasure:
-    """Say what would go, and change nothing."""
+    """Return a preview; no file changes."""
     targets = _complete(context, choice, choice.targets)
     waiting = stores.find(context, "spool", targets)
     basis = journal.basis(choice.targets, [*waiting, *choice.composed.places])
     places = [*waiting, *choice.composed.shown]
-    places += notes.links(context, replace(targets, known=choice.composed.known), change=False)
     for name in ("copies", *stores.after_notes()):
         places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
@@ -123,7 +122,7 @@ def _complete(context: Context, choice: Choice, targets: Targets) -> Targets:
 
 def _shown(place: Erased) -> Erased:
     """A place as it may be shown: of our records, too, without private parts and secrets."""
-    if place.where in ("notes", "links") or not place.text:
+    if place.where == "notes" or not place.text:
         return place
     return replace(place, text=stores.Secrets().mask(strip_private(place.text)))
 
@@ -140,14 +139,13 @@ def _erase(
 ) -> Erasure:
     """Do all steps; what fails keeps the intent, so that it is done again, and is reported.
 
-    Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
+    Raises PreviewOutdated, or an error that prevents the comparison, before any change.
     """
     work, remarks = _Work(context, path, targets, now), list[Unreachable]()
     if choice is not None:
         work.staying, remarks = choice.notes, selection.remarks(context, choice, done=True)
     copies = stores.find(context, "copies", targets)
     work.do(work.entries_and_notes)
-    work.do(lambda: notes.links(context, work.targets, change=True))
 
     def clean_copies() -> list[Erased]:
         stores.forget(context, "copies", work.targets)
@@ -166,8 +164,7 @@ def _erase(
     left += [trace for trace in work.standing() if trace.path not in found]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
-    left = _with_remedies(context, left, work.blocked)
-    left = list(_unnamed(context, left, unreachable, work.blocked))
+    left = list(_with_remedies(context, left, unreachable, work.blocked))
     run = runs.load(context.workspace, work.run.id) if work.run else None
     return Erasure(tuple(map(_shown, work.places)), tuple(unreachable), (*work.troubles, *left), run)
 
@@ -177,7 +174,7 @@ class _Work:
 
     def __init__(self, context: Context, path: Path, targets: Targets, now: datetime | None) -> None:
         self.context, self.path, self.targets, self.now = context, path, targets, now
-        self.staying: Mapping[str, bytes] = {}  # notes that hold nothing of it while they have these bytes
+        self.staying: Mapping[str, bytes] = {}  # notes without a match, with the bytes that were read
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
@@ -200,7 +197,7 @@ class _Work:
             self.troubles.append(Trace(str(error), 0, f"then: {remedies.say('forget.resume')}"))
 
     def entries_and_notes(self) -> list[Erased]:
-        """Change the notes, then what waits to be written into them, which nobody writes meanwhile."""
+        """Change the notes, then the waiting entries, under the lock of the spool."""
         with stores.hold_spool(self.context):
             self.do(self.notes)
             self.do(lambda: stores.forget(self.context, "spool", self.targets, among=self.entries))
@@ -214,8 +211,8 @@ class _Work:
         while True:
             try:
                 held = {name: data for name, data in held.items() if name not in self.blocked}
-                likely = [name for name, data in held.items() if self.staying.get(name) is not data]
-                composed = notes.compose(likely, held.get, self.targets, self.context.page)
+                likely = [name for name, data in held.items() if self.staying.get(name) != data]
+                composed = notes.compose(likely, held.get, self.targets)
                 concerned = {change.path for change in composed.changes}
                 concerned |= {block.path for block in self.targets.blocks}.intersection(held)
                 places = self._change(sorted(concerned))
@@ -232,12 +229,12 @@ class _Work:
         return places
 
     def _change(self, names: Sequence[str]) -> list[Erased]:
-        """Change some notes, all or none, in one run that keeps no bytes."""
+        """Change some notes atomically, in one run that keeps no bytes."""
         composed = Composed([], {})
 
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal composed
-            composed = notes.compose(names, read, self.targets, self.context.page)
+            composed = notes.compose(names, read, self.targets)
             asked = {block.path for block in self.targets.blocks}.intersection(names)
             self.before = {path: Page.read(read(path) or b"", path) for path in asked}
             if self.confirmed:
@@ -264,14 +261,14 @@ class _Work:
         return composed.shown
 
     def standing(self) -> Iterator[Trace]:
-        """Yield the notes in which lines still stand that were asked for by their place."""
+        """Yield the notes that still have lines which were selected by their place."""
         for path, before in self.before.items():
             after = Page.read(self.context.read(path) or b"", path)
             if count := notes.standing(before, after, self.targets):
                 yield Trace(path, count)
 
     def _about(self, count: int, noun: str) -> About:
-        """Who, when and how much; never what."""
+        """Return agent, session and count, without the words."""
         agent, session = self.targets.agent, self.targets.session
         title = f"forget {render.count(count, noun)}"
         return About("forget", title, by="agent" if agent else "owner", agent=agent, session=session)
@@ -300,39 +297,29 @@ class _Work:
         return []
 
 
-def _with_remedies(context: Context, left: Sequence[Trace], blocked: Iterable[str]) -> list[Trace]:
-    """Say of what is still found what to do about it; notes that are `blocked` say it as well."""
-    if not left:
-        return []
-    transcripts = (context.workspace.root / FOLDER).glob(f"*{ENDING}")
-    own = {*context.states, *map(context.shown, transcripts)}
-    every = dict.fromkeys((*blocked, *(trace.path for trace in left)))
-    holding = residue.listed([path for path in every if path in own])
-    index = context.shown(context.index)
-
-    def remedy(path: str) -> str:
-        if holding and path.removesuffix("-wal") == index:
-            return f"it goes with what still says it: {holding}"
-        return _remedy(path, own)
-
-    return [replace(trace, remedy=trace.remedy or remedy(trace.path)) for trace in left]
-
-
-def _unnamed(
-    context: Context, left: Iterable[Trace], unreachable: Iterable[Unreachable], blocked: Iterable[str]
+def _with_remedies(
+    context: Context, left: Sequence[Trace], unreachable: Iterable[Unreachable], blocked: Iterable[str]
 ) -> Iterator[Trace]:
-    """Leave out what stands in collections, and in the index because of them: it is named as unreachable.
+    """Say of what is still found what to do about it.
 
-    Notes that are `blocked` are named already.
+    Notes that are `blocked` are named already, collections and the index because of them as unreachable.
     """
+    transcripts = (context.workspace.root / FOLDER).glob(f"*{ENDING}")
+    own = {*context.names, *map(context.shown, transcripts)} if left else set()
     roots = [*map(os.path.realpath, places(context.sources[1:]))]
-    named = set(blocked)
+    index, named = context.shown(context.index), set(blocked)
     if any(row.what.startswith("collection ") for row in unreachable):
-        named.add(context.shown(context.index))
+        named.add(index)
+    holding = residue.listed(
+        [path for path in dict.fromkeys((*named, *(t.path for t in left))) if path in own]
+    )
     for trace in left:
         path = Path(os.path.realpath(context.workspace.root / trace.path))
-        if trace.path.removesuffix("-wal") not in named and not any(map(path.is_relative_to, roots)):
-            yield trace
+        bare = trace.path.removesuffix("-wal")
+        if bare in named or any(map(path.is_relative_to, roots)):
+            continue
+        with_notes = f"it goes with what still says it: {holding}" if holding and bare == index else ""
+        yield replace(trace, remedy=trace.remedy or with_notes or _remedy(trace.path, own))
 
 
 def _remedy(path: str, own: Set[str]) -> str:

@@ -1,4 +1,4 @@
-"""What is being forgotten, written down until it is done; what a preview showed, so that only that goes.
+"""Intents of forgettings, saved until they are done, and the content of previews.
 
 Each forgetting has a file in `erasing/` of the state. Of a preview the words
 of each note and entry that waits are compared, wherever they stand by now. Transcripts, records and caches
@@ -12,7 +12,7 @@ import json
 import secrets
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from commonplace.base import paths, records
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.notes import Composed, Context
-from commonplace.edit.forget.targets import Shown, Targets
+from commonplace.edit.forget.targets import Page, Shown, Targets
 from commonplace.types.changes import Erased, Erasure
 
 ENDING, _TEMPORARY = ".json", ".tmp"
@@ -47,7 +47,7 @@ def add(workspace: paths.Workspace, targets: Targets) -> Path:
 def write(path: Path, targets: Targets) -> None:
     """Put an intent in its place as a whole. Raises NoteUnreadable."""
     with records.translated(path):
-        paths.root_of(path).exchange(path, records.encode(intents.encode(targets)), alone=True)
+        paths.root_of(path).exchange(path, records.encode(asdict(targets)), alone=True)
 
 
 def read(path: Path) -> Targets:
@@ -77,7 +77,7 @@ def end(path: Path) -> list[Erased]:
 
 
 def tidy(workspace: paths.Workspace) -> None:
-    """Remove the folder with the last intent, and what was half written: nothing was done for it yet."""
+    """Remove half-written intents, and the folder with the last intent."""
     files = workspace.kept
     with suppress(OSError):
         for name in files.names(workspace.erasing):
@@ -91,11 +91,11 @@ def tidy(workspace: paths.Workspace) -> None:
 
 def basis(targets: Targets, places: Iterable[Erased]) -> bytes:
     """Return what a preview is of, with what it showed."""
-    return json.dumps(intents.encode(replace(targets, shown=tuple(_shown(places))))).encode()
+    return json.dumps(asdict(replace(targets, shown=tuple(_shown(places))))).encode()
 
 
 def previewed(preview: Erasure) -> Targets:
-    """Return what a preview is of. Raises ConfigError for what is no preview."""
+    """Return the targets of a preview. Raises ConfigError without a preview."""
     if not preview.basis:
         raise ConfigError("forget", "this is no preview; take what forget(..., dry_run=True) returns")
     try:
@@ -119,7 +119,7 @@ def check(
     now = dict(_shown([*composed.places, *waiting]))
     differing = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
     for block in targets.blocks:
-        page = context.page(context.read(block.path) or b"", block.path)
+        page = Page.read(context.read(block.path) or b"", block.path)
         if len(page.places(block.lines)) != block.times:  # which of them is meant is not known
             differing.add(block.path)
     if differing := differing.difference(blocked):

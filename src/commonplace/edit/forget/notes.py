@@ -11,13 +11,12 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base import locks, paths, records
+from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.changes import runs, transaction
@@ -28,7 +27,7 @@ from commonplace.edit.forget.words import together
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
-from commonplace.notes.scan import Listing, Source, look
+from commonplace.notes.scan import Source, look
 from commonplace.types.changes import Change, Erased
 from commonplace.types.store import Known, Site
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 Read = Callable[[str], bytes | None]
 ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
 _DENIED = os.strerror(errno.EACCES).lower()  # as `paths.reason` says it
-_MOST_PAGES = 16
 _PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
 
 
@@ -49,37 +47,22 @@ class Context(Site):
     settings: Settings
     sources: Sequence[Source]
     open_store: Callable[[], Store]
-    pages: dict[str, tuple[bytes, Page]] = field(default_factory=dict, compare=False)
-    held: dict[str, tuple[tuple[int, int], bytes]] = field(default_factory=dict, compare=False)
-
-    def page(self, data: bytes, path: str) -> Page:
-        """Read a note; the first ones that are asked for are read once, while their bytes stay."""
-        known = self.pages.get(path)
-        if known is not None and known[0] == data:
-            return known[1]
-        page = Page.read(data, path)
-        if known is not None or len(self.pages) < _MOST_PAGES:
-            self.pages[path] = data, page
-        return page
 
     def read(self, path: str) -> bytes | None:
-        """Return the bytes of a file of the workspace, None for none. Raises OutsideRoots, NoteUnreadable."""
+        """Return the bytes of a file, None for a missing one. Raises OutsideRoots, NoteUnreadable."""
         return transaction.read(self.workspace, path)
 
     @cached_property
-    def listing(self) -> Listing:
-        """The files that may change, as they lay when they were first asked for."""
+    def names(self) -> list[str]:
+        """The files that may change, by their posix paths, as they were first listed."""
         return self.look()
 
-    def look(self) -> Listing:
-        """Return the files that may change."""
-        globs = tuple(dict.fromkeys((*self.settings.index.include, *ALWAYS)))
-        return look([Source(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), globs)])[0]
-
-    @cached_property
-    def states(self) -> dict[str, tuple[int, int]]:
-        """The time and size of each of the workspace's own notes, by its posix path, as it was listed."""
-        return _states(self.listing)
+    def look(self) -> list[str]:
+        """List the files that may change: those that `transaction.contain` allows."""
+        globs = dict.fromkeys((*self.settings.index.include, *ALWAYS))
+        own = Source(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), tuple(globs))
+        rows = ((prefix, name) for prefix, rows in look([own])[0].folders for name, *_ in rows)
+        return sorted(f"{prefix}{name}" for prefix, name in rows if "/." not in f"/{prefix}{name}")
 
     @property
     def lock(self) -> Path:
@@ -88,7 +71,7 @@ class Context(Site):
 
 
 class Composed(NamedTuple):
-    """What is to be changed: the changes, and what of each note goes, by its path."""
+    """The changes, and the cut of each note by its path."""
 
     changes: list[Change]
     cuts: Mapping[str, Cut]
@@ -100,22 +83,22 @@ class Composed(NamedTuple):
 
     @property
     def stated(self) -> list[str]:
-        """What the statements say that go by their place."""
+        """The texts of statements that are removed by their place."""
         return [text for cut in self.cuts.values() for text in cut.stated]
 
     @property
     def places(self) -> list[Erased]:
-        """What goes, place by place, in its own words."""
+        """The removed places with their texts."""
         return [Erased("notes", path, gone.first, gone.last, gone.text) for path, gone in self._gone()]
 
     @property
     def whole(self) -> list[tuple[str, str]]:
-        """What goes as whole lines, place by place: the note and what they say."""
+        """The lines that are removed whole: note and text of each place."""
         return [(path, gone.text) for path, gone in self._gone() if gone.whole]
 
     @property
     def shown(self) -> list[Erased]:
-        """What goes, place by place, and what is left, as it may be shown: no secrets, nothing private."""
+        """The removed places and the rest of their lines, without secrets and private parts."""
         return [
             Erased("notes", path, gone.first, gone.last, gone.shown, rest=self.cuts[path].rest(gone))
             for path, gone in self._gone()
@@ -125,88 +108,22 @@ class Composed(NamedTuple):
         return ((path, gone) for path, cut in sorted(self.cuts.items()) for gone in cut.gone)
 
 
-def _states(listing: Listing) -> dict[str, tuple[int, int]]:
-    """The time and size of each file that may change, by its path, sorted."""
-    states = [
-        (prefix + name, (mtime_ns, size))
-        for prefix, rows in listing.folders
-        if "/." not in f"/{prefix}"  # `transaction.contain` allows no others
-        for name, mtime_ns, size in rows
-        if name[0] != "."
-    ]
-    return dict(sorted(states))
-
-
 def contents(context: Context) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the bytes of notes, and those that cannot be read now with the reason and what mends it.
-
-    A note whose time and size stay is read once.
-    """
-    held, reasons = context.held, dict[str, str]()
-    states = _states(context.look()) if held else context.states
-    changed = [name for name, at in states.items() if name not in held or held[name][0] != at]
-    for name, plainly in context.workspace.files.each(changed):
-        held.pop(name, None)
+    """Return the bytes of notes, and those that cannot be read now with the reason and what mends it."""
+    held, reasons = dict[str, bytes](), dict[str, str]()
+    for name, plainly in context.workspace.files.each(context.look()):
         try:
             data = context.read(name) if plainly is None else plainly
             if data is not None:
-                held[name] = states[name], data
+                held[name] = data
         except NoteUnreadable as error:
             mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
             reasons[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
-    return {name: held[name][1] for name in states if name in held}, reasons
-
-
-def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the links to notes that change, each with its file; remove those to files that are no more.
-
-    Links with a name that is forgotten go as well, and links to such a link. `targets` knows which notes
-    change. Raises NoteUnreadable.
-    """
-    workspace = context.workspace
-    with locks.locked(context.lock) if change else nullcontext():
-        # All are followed before one goes: a link through another leads nowhere without it.
-        links = list(_leading(context.listing, targets))
-        if change:
-            for link in sorted(links, reverse=True):  # a kill leaves whole chains
-                if link.goes:
-                    with records.translated(link.path):
-                        workspace.files.unlink(workspace.root / link.path, missing_ok=True)
-    return [Erased("links", link.path, text=link.target) for link in links]
-
-
-class _Link(NamedTuple):
-    """A link to a note, over so many others; both are relative to the workspace."""
-
-    steps: int
-    path: str
-    target: str
-    goes: bool
-
-
-def _leading(listing: Listing, targets: Targets) -> Iterator[_Link]:
-    """The links through which a note changes, and those that go: to no file any more, or by their names."""
-    known = {note.path for note in targets.known}
-    gone = {os.path.realpath(f"{listing.root}/{note.path}") for note in targets.known if not note.after}
-    for path in sorted(set(listing.links)):
-        *through, real = _chain(f"{listing.root}/{path}")
-        goes = real in gone or any(targets.owns(os.path.relpath(link, listing.root)) for link in through)
-        if goes or path in known:
-            yield _Link(len(through), path, os.path.relpath(real, listing.root), goes)
-
-
-def _chain(path: str) -> list[str]:
-    """A link, the links that it leads through, and at the end what it leads to, there or not."""
-    chain: list[str] = []
-    while os.path.islink(path) and path not in chain:
-        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        chain.append(path)
-        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
-    return [*chain, os.path.realpath(path)]
+    return held, reasons
 
 
 def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:
-    """Return which of some notes a link leads to as well; empty for none."""
+    """Return the note that a link leads to; empty for any other path."""
     if not os.path.islink(workspace.root / path):  # nor is what can be no name of a file
         return ""
     real = os.path.realpath(workspace.root / path)
@@ -224,7 +141,7 @@ def compose(
     maps: dict[str, Moved] = dict.fromkeys(targets.transcripts, lambda _: None)
     for _ in range(_PASSES):
         lines = _lines(cuts)
-        moved = _shifted(before, maps | {name: cuts[name].edit.follower(name) for name in lines})
+        moved = shifted(before, maps | {name: cuts[name].edit.follower(name) for name in lines})
         after = {**before, **moved}
         cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets, page)
         if _lines(cuts) == lines:
@@ -235,7 +152,7 @@ def compose(
 
 
 def standing(before: Page, after: Page, targets: Targets) -> int:
-    """Return how many lines of blocks stand in a note as often as before, though they were to go."""
+    """Count the lines of blocks that the note still has as often as before."""
     blocks = (block for block in targets.blocks if block.path == before.path)
     numbers = {number for block in blocks for number in before.find(block)}
     asked = Counter(before.said[number - 1] for number in numbers)
@@ -260,8 +177,8 @@ def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
     return {name: cut.lines for name, cut in cuts.items() if cut.lines}
 
 
-def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str, bytes]:
-    """The notes whose references into others change, before anything is cut out of them."""
+def shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str, bytes]:
+    """Return the notes whose references into notes with moved lines change, by their paths."""
     shifted: dict[str, bytes] = {}
     for name, data in notes.items():
         if b"<!--" not in data and b"<\0!\0" not in data:
@@ -275,7 +192,7 @@ def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str,
 
 
 def resting(composed: Composed, notes: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield statements that stay in notes and rest on nothing but lines that go, as hits cite them."""
+    """Yield the citations of statements whose sources are all removed."""
     gone = _lines(composed.cuts)
     before = {change.path: change.before for change in composed.changes}
     for name in notes if gone else ():

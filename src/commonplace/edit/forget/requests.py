@@ -1,4 +1,4 @@
-"""What agents ask to have forgotten, until the owner approves, refuses, or a week has passed.
+"""Requests of agents to forget, until the owner approves or refuses them, or a week has passed.
 
 A file for each in `requests/` of the state holds the words that are to go.
 """
@@ -22,7 +22,7 @@ from commonplace.types.changes import Erased, Erasure, Selection, SelectionKind
 from commonplace.types.store import Site
 
 LASTS = timedelta(days=7)
-MOST, MOST_IN_ALL = 50, 500  # that wait at once, of one agent and of all: nobody reads through more
+MOST, MOST_IN_ALL = 50, 500  # waiting requests of one agent and of all: few enough to read
 _LARGEST = 4 << 20  # bytes of one
 _NAME = re.compile(r"[0-9a-f]{8}")
 _ENDING = ".json"
@@ -48,7 +48,7 @@ class Request:
 
     @property
     def kind(self) -> SelectionKind:
-        """What kind of thing is to go."""
+        """The kind of its selection."""
         return self.selection.kind
 
     @property
@@ -58,14 +58,14 @@ class Request:
 
     @property
     def targets(self) -> Targets:
-        """What its preview is of; nothing where that cannot be read."""
+        """The targets of its preview; empty ones for an unreadable preview."""
         try:
             return intents.read(self.preview.basis)
         except (ValueError, TypeError, KeyError):
             return Targets()
 
     def goes_with(self, targets: Targets) -> bool:
-        """Whether it asks for something that is forgotten, the lines of which it would keep."""
+        """Tell whether it asks for something that is forgotten, the lines of which it would keep."""
         return self.code in targets.requests or targets.overlaps(self.targets)
 
 
@@ -113,10 +113,10 @@ def check_room(
 ) -> str:
     """Return the code under which an agent asked for the same before, if it did.
 
-    Raises ConfigError where too many wait: to be asked before a preview is composed, which reads all notes.
+    Raises ConfigError where too many wait. Call it before composing a preview, which reads all notes.
     """
     now = now or datetime.now().astimezone()
-    every = kept(workspace)  # a wrong clock removes nothing here
+    every = kept(workspace)  # whatever the clock says
     if same := [one for one in every if one.selection == selection and one.agent == agent]:
         return same[0].code
     waiting = [request for request in every if abs(now - request.at) <= LASTS]

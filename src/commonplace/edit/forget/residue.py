@@ -1,7 +1,7 @@
-"""What is left of what was forgotten: the byte scan, and what cannot be reached from here, with the remedy.
+"""Verification of a forgetting: the byte scan, and places out of reach, each with a remedy.
 
-Every file of the workspace and of the user's caches is read whole; no store is asked. Text is looked for as
-it is, escaped, percent-encoded and folded; in databases in every row, and in the bytes between them. UTF-16
+Every file of the workspace and of the user's caches is read whole; stores are not queried. Text is found as
+it is, escaped for JSON and folded; in databases in every row, and in the bytes between them. UTF-16
 without a mark is not found. Git, collections, providers and backups are the owner's to clean.
 """
 
@@ -28,7 +28,6 @@ from commonplace.changes import runs
 from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
-from commonplace.edit.forget.words import together
 from commonplace.markdown.document import decode
 from commonplace.notes import scan as listing
 from commonplace.render import count as counted
@@ -50,7 +49,7 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
 
 
 class Forms:
-    """What is looked for: the words, and how they may stand as bytes in lower case."""
+    """The searched words, and their forms as bytes in lower case."""
 
     def __init__(self, targets: Targets) -> None:
         """Prepare a scan."""
@@ -62,7 +61,7 @@ class Forms:
         self.sessions = targets.mentions
 
     def count(self, text: str) -> int:
-        """Return how often any of it stands in a text."""
+        """Count the matches in a text."""
         return sum(len(words.spans(text)) for words in self.words) + len(self.sessions.findall(text))
 
     def count_in_row(self, text: str) -> int:
@@ -76,11 +75,11 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
     traces: list[Trace] = []
 
     def closed(path: Path, error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):  # what vanished meanwhile holds nothing
+        if not isinstance(error, FileNotFoundError):  # deleted meanwhile
             reason = f"could not be looked into: {paths.reason(error)}"
             traces.append(Trace(site.shown(path), 0, reason))
 
-    for path in _suspects(site, sought, files(site, lambda error: closed(Path(error.filename), error))):
+    for path in map(Path, files(site, lambda error: closed(Path(error.filename), error))):
         shown = site.shown(path)
         try:
             count = of_file(path, sought)
@@ -97,28 +96,8 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
     return [*traces, *_named(site, targets)]
 
 
-def _suspects(site: Site, sought: Forms, every: Iterable[str]) -> Iterator[Path]:
-    """Yield the files to be looked into one by one: small notes are looked through many at once."""
-    above, notes = os.path.join(site.workspace.root, ""), []
-    for path in every:
-        name = path.removeprefix(above)
-        if name != path and name.endswith(".md") and paths.DERIVED_FOLDER not in name.split(os.sep):
-            notes.append(name)
-        else:
-            yield Path(path)
-    texts = (
-        (name, os.fsencode(name) + b"\n" + (b"\0" if data is None or data[:2] in _MARKS else data))
-        for name, data in site.workspace.files.each(notes)
-    )
-    for some in together(texts):  # what cannot be read so, or is no UTF-8, is looked into by itself
-        joined = b"\n\n".join(some.values())
-        if b"\0" in joined or _in_text(joined, sought):
-            holding = (name for name, text in some.items() if b"\0" in text or _in_text(text, sought))
-            yield from (Path(above, name) for name in holding)
-
-
 def _named(site: Site, targets: Targets) -> Iterator[Trace]:
-    """Links and empty folders of the workspace, but for our own: nothing but their names says it."""
+    """Yield links and empty folders of the workspace, but for our own, whose names match."""
     own = (".git", paths.DERIVED_FOLDER)
     for folder, entries in _walk(site.workspace.root, lambda _, name: name not in own, lambda _: None):
         for bare in [one.path for one in entries if one.is_symlink()] if entries else [folder]:
@@ -166,9 +145,9 @@ def _walk(
 
 
 def _foreign_folders(site: Site) -> Callable[[str, str], bool]:
-    """Tell of a folder, as a real path, and a name in it whether that holds nothing of this workspace.
+    """Tell whether a name in a folder (a real path) is outside of this workspace.
 
-    The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it.
+    The indexes of other workspaces in the cache are cleaned by forgetting there.
     """
     cache = os.path.realpath(paths.user_cache_dir())
     indexes = os.path.realpath(site.workspace.index.parent.parent)
@@ -249,9 +228,9 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
 
 
 def _texts(path: Path) -> Iterator[list[str]]:
-    """Every text in the rows of a database, some rows at a time; none of one that cannot be read.
+    """Yield every text in the rows of a database, some rows at a time; stop at an unreadable row.
 
-    SQLite writes into files beside one that it reads, which in a folder of notes may be anybody's.
+    SQLite writes into side files of a database; in a folder of notes these may belong to others.
     """
     is_ours = any(path.is_relative_to(folder) for folder in (paths.user_state_dir(), paths.user_cache_dir()))
     query = "" if is_ours else "immutable=1"
@@ -277,7 +256,7 @@ def _texts(path: Path) -> Iterator[list[str]]:
 def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[Unreachable]:
     """Return what is left to the owner, as far as it can be named; never raises.
 
-    Copies that nobody can look into are named only where it was here to be copied.
+    Copies elsewhere are named only where the text was found here.
     """
     rows = list(_collections(context, targets))
     if not was_here:
@@ -300,7 +279,7 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 
 
 def _called(context: Context) -> list[str]:
-    """The models of providers that were called; none where the ledger cannot be read."""
+    """Return the models of providers that were called; empty for an unreadable ledger."""
     from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
     from commonplace.providers.costs import Ledger
 

@@ -1,6 +1,6 @@
-"""What the owner selects, looked up: which notes, lines and words it is, and what only these say.
+"""Selections of the owner, looked up: notes, lines, words, and sentences that only they say.
 
-Who does not know the words is offered what a question finds, best first.
+For a question, the matching lines are offered, best first.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import reprlib
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, filterfalse, groupby
 from typing import get_args
@@ -29,7 +30,7 @@ from commonplace.language.lexicon import cjk_runs
 from commonplace.markdown import references, visible
 from commonplace.markdown.references import Reference
 from commonplace.markdown.structure import atx
-from commonplace.search import query, query_document
+from commonplace.search import query
 from commonplace.search import references as places
 from commonplace.search.dedupe import SENTENCE
 from commonplace.transcripts import ours
@@ -37,7 +38,7 @@ from commonplace.transcripts.session import ENDING, FOLDER, stem_of
 from commonplace.types import Hit, cite
 from commonplace.types.changes import Selection, SelectionKind, Unreachable
 
-# What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
+# A shorter sentence ("Yes, go on.") is not searched anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
 _ELSEWHERE = message("forget.elsewhere", "lies in a collection, which is not ours to change; forget it there")
 MOST_PARTLY = 20  # statements with a part of a name alone that are named one by one
@@ -45,7 +46,7 @@ _TRIM = " \t-*+_~.!?。！？…\"'“”"
 
 
 class Choice(NamedTuple):
-    """What selections stand for, what changes in notes, and what the owner should know of it."""
+    """The targets of selections, the changes of notes, and remarks for the owner."""
 
     targets: Targets
     composed: Composed
@@ -53,7 +54,7 @@ class Choice(NamedTuple):
     unreadable: Mapping[str, str]  # notes that cannot be read now, which stay, and why
     common: list[str]  # statements that other notes say as well
     short: list[str]  # and those that are too short to be looked for elsewhere
-    transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
+    transcripts: list[str]  # other sessions with the same sentences
 
 
 def of_reference(reference: str, lines: tuple[str, ...] = ()) -> Selection:
@@ -68,7 +69,7 @@ def choose(context: Context, selections: Sequence[Selection]) -> Choice:
     """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
     targets = Targets()
     for selection in selections:
-        targets = _with(context, list(context.states), targets, selection)
+        targets = _with(context, context.names, targets, selection)
     return _look_up(context, targets)
 
 
@@ -78,20 +79,20 @@ def choose_again(context: Context, previewed: Targets) -> Choice:
 
 
 def _look_up(context: Context, targets: Targets, among: Sequence[str] | None = None) -> Choice:
-    """Say what goes, and which sentences (`among` these) nothing else says."""
+    """Compose the changes, and find the sentences (`among` these) that stand nowhere else."""
     held, closed = notes.contents(context)
-    composed = notes.compose(held, held.get, targets, context.page)
+    composed = notes.compose(held, held.get, targets)
     stated, spoken, short = _sentences(context, targets, composed)
     staying = _staying(held, composed)
-    # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
-    # been said in another as well, and stays there.
+    # Sentences of a note go from transcripts. One of a session alone, such as a greeting, may have been said
+    # in another as well, and stays there.
     common = _saying(staying, (*stated, *spoken))
     shared = _saying(_other_transcripts(context, targets), spoken) if spoken else {}
     stays = set(chain.from_iterable((*common.values(), *shared.values())))
     gone = (sentence for sentence in (*stated, *spoken) if among is None or sentence in among)
     if sentences := tuple(sentence for sentence in gone if sentence not in stays):
         targets = replace(targets, sentences=sentences)
-        composed = notes.compose(held, held.get, targets, context.page)
+        composed = notes.compose(held, held.get, targets)
         staying = _staying(held, composed)
     repeated = list(dict.fromkeys(chain.from_iterable(common.values())))
     return Choice(targets, composed, staying, closed, repeated, short, list(shared))
@@ -187,21 +188,20 @@ def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
     if collection != WORKSPACE_COLLECTION:
         raise OutsideRoots(shown, _ELSEWHERE)
     if path not in names and not path.startswith(f"{FOLDER}/"):
+        none = message("forget.no_note", "no note of this workspace")
+        folder = message("forget.folder", "is a folder; name its notes")
         is_folder = (context.workspace.root / path).is_dir()
-        reason = message("forget.no_note", "no note of this workspace")
-        if is_folder:
-            reason = message("forget.folder", "is a folder; name its notes")
-        raise NoteNotFound(path, reason=reason)
+        raise NoteNotFound(path, reason=folder if is_folder else none)
     return path
 
 
 def are_words(named: Iterable[str]) -> bool:
-    """Whether all that is named reads as words rather than as a path."""
+    """Tell whether all that is named reads as words rather than as a path."""
     return all(map(references.reads_as_words, named))
 
 
 def no_note(words: str) -> NoteNotFound:
-    """What to raise for words in the place of a reference: how words are forgotten."""
+    """Return the error for words in the place of a reference."""
     return NoteNotFound(words, reason=f"{NO_NOTE}; {remedies.say('forget.text', shlex.quote(words))}")
 
 
@@ -212,9 +212,9 @@ def _is_transcript(path: str) -> bool:
 def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[str]) -> Iterator[Block]:
     """The lines that are meant, whole statements, as runs.
 
-    Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen cannot be identified.
+    Raises NoteNotFound for missing lines, PreviewOutdated where seen lines cannot be identified.
     """
-    page = context.page(context.read(path) or b"", path)
+    page = Page.read(context.read(path) or b"", path)
     if seen:
         places = page.places(seen)
         if reference.first not in places and len(places) != 1:
@@ -232,7 +232,7 @@ def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[st
 
 
 def going(page: Page, first: int, last: int) -> list[int]:
-    """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
+    """Return the lines that go with the selected ones: whole statements, nested ones included."""
     for statement in page.stated:
         if statement.first <= last and statement.last >= first:
             end = page.about(statement.end).stop - 1
@@ -374,7 +374,7 @@ def _partly_named(choice: Choice) -> Iterator[tuple[str, str]]:
 class Offer(NamedTuple):
     """Something that can go by itself: what cites it, what it says, the lines of its note as they stand.
 
-    What it says is as it may be shown: private parts are left out, secrets redacted.
+    `text` has no private parts, and its secrets are redacted.
     """
 
     citation: str
@@ -411,7 +411,7 @@ class _Part(NamedTuple):
 
 
 def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
-    """All that a note is made of; of a transcript the hits, since nothing less than all of it goes."""
+    """Yield the parts of a note; of a transcript the hits, since it goes whole."""
     ranked = [(rank, hit) for rank, hit in enumerate(hits) if hit.path == path]
     if _is_transcript(path):
         for rank, hit in ranked:
@@ -425,7 +425,7 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
 
 
 def _offer(page: Page, first: int, last: int, text: str) -> Offer:
-    # All that goes where these lines do, if nothing between them stays.
+    # All lines that go with these, if they are contiguous.
     start, end, numbers = first, last, going(page, first, last)
     if len(numbers) == numbers[-1] - numbers[0] + 1:
         start, end = numbers[0], numbers[-1]
@@ -435,7 +435,7 @@ def _offer(page: Page, first: int, last: int, text: str) -> Offer:
 
 
 def _units(page: Page) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and text of statements, and of every line that is part of none."""
+    """Yield first line, last line and text of statements and of all other lines."""
     stated: set[int] = set()
     for statement in page.stated:
         own = range(statement.first, statement.last + 1)
@@ -449,24 +449,20 @@ def _units(page: Page) -> Iterator[tuple[int, int, str]]:
 
 def _count(question: str, texts: Sequence[str]) -> list[int]:
     """How many words of a question each text holds, cut and stemmed as the index does it."""
-    if question.lstrip()[:6].lower().startswith(query.DOCUMENT):
-        expressions = [lexicon.sought(word) for word in query_document.words(question)]
-    else:  # of what must be found, all of it together once more
-        asked = query.parse(question)
-        words = [lexicon.sought(term) for term in query.terms(asked.words)]
-        words += map(lexicon.beginning, asked.prefixes)
-        words += [lexicon.any_of(asked.spellings)] if asked.spellings else []
-        expressions = [*dict.fromkeys(words), *([asked.required] if asked.required else [])]
+    asked = query.parse(question)  # of what must be found, all of it together once more
+    words = [
+        *map(lexicon.sought, query.terms(asked.words)),
+        *map(lexicon.beginning, asked.prefixes),
+        *([lexicon.any_of(asked.spellings)] if asked.spellings else []),
+    ]
     counts = [0] * len(texts)
-    connection = memory()
-    try:
+    with closing(memory()) as connection:
         connection.execute(f'CREATE VIRTUAL TABLE texts USING fts5(body, tokenize="{lexicon.TOKENIZER}")')
-        encodable = (text.encode("utf-8", "replace").decode() for text in texts)
-        rows = ((place, lexicon.index_text(visible.text(text))) for place, text in enumerate(encodable))
-        connection.executemany("INSERT INTO texts(rowid, body) VALUES(?, ?)", rows)
-        for expression in expressions:
+        shown = (visible.text(text.encode("utf-8", "replace").decode()) for text in texts)
+        connection.executemany(
+            "INSERT INTO texts(rowid, body) VALUES(?, ?)", enumerate(map(lexicon.index_text, shown))
+        )
+        for expression in [*dict.fromkeys(words), *([asked.required] if asked.required else [])]:
             for place in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (expression,)):
                 counts[place[0]] += 1
-    finally:
-        connection.close()
     return counts

@@ -1,6 +1,6 @@
 """The stores of a workspace: every kind of file that keeps words of notes, questions or conversations.
 
-A new store is one row here: a function `types.store.Sweep` beside the code that writes its files.
+A new store is one row here: a function `types.store.Sweep` in the module that writes its files.
 Entries point into packages above this one: they are imported only where something is forgotten.
 
 After an upgrade with other rules of redaction, the stores are cleaned once of what is redacted now. Notes are
@@ -14,11 +14,10 @@ import fnmatch
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property, partial
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,10 +33,10 @@ from commonplace.types.changes import Erased
 from commonplace.types.store import Site, Targets
 
 _TEMPORARY = f".?*.{'[0-9a-f]' * 12}.tmp"  # as `storage.files` names them
-_OWN_TEMPORARY = ".*.tmp"  # as `base.root` does, where nobody else has files
+_OWN_TEMPORARY = ".*.tmp"  # as `base.root` names them, in our own folders
 _LARGEST_LOG = 1 << 28
 _LOGS = ("server.log", "schedule.log")
-RULES = "redaction"  # a file that names the rules that the records beside it were last looked through by
+RULES = "redaction"  # a file with the version of the rules that records were last redacted by
 _ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
 
 
@@ -75,7 +74,7 @@ def after_notes() -> list[str]:
 
 
 def find(site: Site, name: str, targets: Targets) -> list[Erased]:
-    """Return the places of a store that hold any of it, and change nothing. Raises NoteUnreadable."""
+    """Return the places of a store with a match, without changing them. Raises NoteUnreadable."""
     return cast(list[Erased], _entry(STORES[name].entry)(site, targets, change=False))
 
 
@@ -116,36 +115,17 @@ sweep_observing = partial(_sweep_sessions, "observing")  # what ran in them: `up
 
 
 def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Count the lines of logs of servers and of the schedule that hold any of it; blank them to `change`.
-
-    Those programs go on writing: the length of a log stays.
-    """
+    """Name the logs of servers and of the schedule that hold any of it; empty them to `change`."""
     root, erased = site.workspace.kept, []
     for path in (site.workspace.state / name for name in _LOGS):
         with records.translated(path):
             data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
-        lines = records.lines(data)
-        starts = accumulate(map(len, lines), initial=0)
-        spans = [
-            (at, len(line.rstrip(b"\r\n")))
-            for at, line in zip(starts, lines, strict=False)
-            if targets.matches(line.decode("utf-8", "replace"))
-        ]
-        if spans:
-            erased.append(Erased("logs", site.shown(path), count=len(spans)))
-        if spans and change:
-            _blank(root, path, spans)
+            if targets.matches(data.decode("utf-8", "replace")):
+                erased.append(Erased("logs", site.shown(path)))
+                if change:  # in place: those programs have it open, and write at its end
+                    with os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
+                        file.truncate(0)
     return erased
-
-
-def _blank(root: Root, path: Path, spans: Sequence[tuple[int, int]]) -> None:
-    """Put blanks in the place of some bytes of a file: each is where they start, and how many they are."""
-    with records.translated(path), os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
-        for at, size in spans:
-            file.seek(at)
-            file.write(b" " * size)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -163,7 +143,7 @@ def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erase
         old, files = workspace.derived / "old", workspace.files
         texts = (
             records.load(files, path).decode("utf-8", "replace")
-            for folder in _below(files, old)
+            for folder in _below(old)
             for path in records.listed(files, folder)
         )
         if any(map(targets.matches, texts)):
@@ -177,44 +157,33 @@ def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erase
 def _temporaries(workspace: paths.Workspace) -> Iterator[tuple[Root, Path]]:
     """Yield the temporary files of `storage.files` and `base.root`, with their roots."""
     files, kept = workspace.files, workspace.kept
-    notes = [workspace.root, *_below(files, workspace.memory_dir), *_below(files, workspace.root / "archive")]
+    notes = [workspace.root, *_below(workspace.memory_dir), *_below(workspace.root / "archive")]
     places = [(files, folder, _TEMPORARY) for folder in notes]
     places.append((files, transcript.folder(workspace), _OWN_TEMPORARY))
-    places += [(kept, folder, _OWN_TEMPORARY) for folder in _below(kept, workspace.state)]
+    places += [(kept, folder, _OWN_TEMPORARY) for folder in _below(workspace.state)]
     for root, folder, pattern in places:
-        names = fnmatch.filter(_names(root, folder), pattern)
-        yield from ((root, folder / name) for name in names if root.is_file(folder / name))
+        with suppress(OSError):
+            names = fnmatch.filter(root.names(folder), pattern)
+            yield from ((root, folder / name) for name in names if root.is_file(folder / name))
 
 
-def _below(root: Root, folder: Path) -> Iterator[Path]:
-    """A folder and those below it, but none that a link leads to."""
-    inner: list[str] = []
-    if root.is_folder(folder):
-        yield folder
-        with suppress(OSError), root.listed(folder) as opened, os.scandir(opened) as entries:
-            inner = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    for name in inner:
-        yield from _below(root, folder / name)
-
-
-def _names(root: Root, folder: Path) -> list[str]:
-    with suppress(OSError):
-        return root.names(folder)
-    return []
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield a folder and its subfolders, without following links."""
+    return (Path(path) for path, _, _ in os.walk(folder))
 
 
 # --- redacted by the rules of today ---------------------------------------------------------------------
 
 
 class Secrets(Words):
-    """What the rules redact, as the words of a forgetting."""
+    """The secrets that the rules redact, as words of a forgetting."""
 
     def __init__(self) -> None:
         """Prepare no words of its own."""
         super().__init__(())
 
     def match(self, text: str) -> bool:
-        """Whether a text, or what it escapes, holds a secret."""
+        """Tell whether a text, or what it escapes, holds a secret."""
         return bool(redact(text)[1] or redact(_ESCAPE.sub(" ", text))[1])
 
     def mask(self, text: str, mark: str = MARK) -> str:

@@ -1,6 +1,6 @@
-"""What is to be forgotten, apart from where it stands; and a note without it: statements, lines, words.
+"""Targets of a forgetting, and a note without them: statements, lines, words.
 
-Targets can be written down and carried on. All lines of a note that hold nothing of them stay as they are.
+Targets can be saved and resumed. All other lines of a note stay as they are.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Any
@@ -24,21 +24,21 @@ from commonplace.types.changes import Provenance
 from commonplace.types.notes import Statement
 from commonplace.types.store import Known
 
-# Marks that stand around words, and say nothing around none (a NUL).
+# Pairs of marks around an empty text (a NUL).
 _HOLLOW = re.compile(
     r"~~\0~~|\*\*\0\*\*|__\0__|\*\0\*|==\0==|`\0`|\(\0\)|\"\0\"|“\0”|「\0」|《\0》|（\0）|\[\[\0\]\]"
     + visible.AROUND_NUL
 )
 _PAUSES = ("，", "、", "；", "：", ",", ";")  # of two that are left side by side one is too many
 _CLOSING = re.compile(r"[，、；：。！？]|[.,;:!?](?=\s|\Z)")
-_BESIDE = 3  # lines that go, beside one that stays
+_BESIDE = 3  # removed lines next to a line that stays
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _STRONG = ("~~", "**", "__", "*", "_")
 _PLAIN_ID = r"A-Za-z0-9._-"
 
 
 class Block(NamedTuple):
-    """Lines of a note as they stand there, without their ends; `references.without` is compared.
+    """Lines of a note without their ends; `references.without` is compared.
 
     `times` is how often the note has them, `nth` which of these is meant, from 1 (0: the nearest to `first`).
     """
@@ -59,12 +59,12 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Targets:
-    """What is to be forgotten.
+    """The targets of a forgetting.
 
     `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
     the forgotten notes, lines and sessions say, looked for in all else. `requests` are the codes of what
-    agents ask for that goes as well. `known` are the notes that were changed already. `shown` is what a
-    preview showed, None where there was none: while no note is changed, nothing else may go.
+    agents ask for that goes as well. `known` are the notes that were changed already. `shown` is the content
+    of a preview, None without a preview: while no note is changed, only that may go.
     """
 
     people: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class Targets:
 
     @property
     def only_sessions(self) -> bool:
-        """Whether nothing but sessions is to be forgotten."""
+        """Tell whether sessions alone are to be forgotten."""
         return not (self.people or self.texts or self.blocks or self.notes)
 
     @property
@@ -131,25 +131,25 @@ class Targets:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """What was asked for, in the words of the request."""
+        """The selections in the words of the request."""
         lines = (cite(one.path, one.first, one.first + len(one.lines) - 1) for one in self.blocks)
         sessions = (f"session {one}" for one in self.sessions)
         return (*self.people, *self.texts, *self.notes, *lines, *sessions)
 
     def matches(self, text: str, *, escaped: bool = False) -> bool:
-        """Whether a text, or what its JSON escapes spell, holds any of it."""
+        """Tell whether a text, or what its JSON escapes spell, holds any of it."""
         if self.whole.match(text) or self.parts.match(text) or (self.sessions and self.mentions.search(text)):
             return True
         return escaped and "\\u" in text and self.matches(unescaped(text))
 
     def may_take(self, text: str) -> bool:
-        """Whether a note with this path and text, or one of several, may lose something by its words."""
+        """Tell whether a note with this path and text, or one of several, may lose something by its words."""
         paths = any(path in text for path in self.notes)
         is_named = bool(self.sessions) and "session" in text
         return paths or is_named or self.whole.match(text) or self.parts.match(text)
 
     def takes_whole(self, text: str) -> bool:
-        """Whether a text mentions a person."""
+        """Tell whether a text mentions a person."""
         return self.whole.match(text)
 
     def cut(self, text: str) -> str:
@@ -185,7 +185,7 @@ class Targets:
         return MARK if is_hidden or is_session or self.takes_whole(text) else self._mask(text)
 
     def owns(self, path: str) -> bool:
-        """Whether the whole of a note goes, because of its name or because it was asked for."""
+        """Tell whether a whole note goes: it was selected, or its path mentions a person."""
         return path in self.notes or self.takes_whole(path)
 
     def edit(self, path: str, data: bytes) -> bytes | None:
@@ -194,7 +194,7 @@ class Targets:
         return rest.data if rest else data
 
     def overlaps(self, other: Targets) -> bool:
-        """Whether another names a note, lines or a session that goes with this one, whatever they say."""
+        """Tell whether another names a note, lines or a session that goes with this one."""
         return (
             not set(self.sessions).isdisjoint(other.sessions)
             or any(map(self.owns, (*other.notes, *(one.path for one in other.blocks))))
@@ -202,13 +202,8 @@ class Targets:
         )
 
 
-def encode(targets: Targets) -> dict[str, Any]:
-    """Return targets as an object of JSON."""
-    return asdict(targets)
-
-
 def decode(value: Mapping[str, Any]) -> Targets:
-    """Read targets back. Raises ValueError, TypeError, KeyError for what is none."""
+    """Read targets back. Raises ValueError, TypeError, KeyError for damaged ones."""
     fields: dict[str, Any] = {
         name: tuple(field) if isinstance(field, list | tuple) else field for name, field in value.items()
     }
@@ -221,7 +216,7 @@ def decode(value: Mapping[str, Any]) -> Targets:
 
 
 def read(basis: bytes) -> Targets:
-    """Return the targets of a preview or a request. Raises ValueError, TypeError, KeyError for none."""
+    """Return the targets of a preview or a request. Raises ValueError, TypeError, KeyError."""
     return decode(json.loads(basis))
 
 
@@ -259,7 +254,7 @@ class Page(Document):
         return range(last + 1, last + 1 + len(list(own)))
 
     def in_front(self, line: int) -> bool:
-        """Whether a line is one of front matter."""
+        """Tell whether a line is one of front matter."""
         front = self.front_matter
         return front is not None and front[0] <= line <= front[1]
 
@@ -273,7 +268,7 @@ class Page(Document):
         return {heading.line for heading in self.headings}
 
     def is_mark(self, line: int) -> bool:
-        """Whether a line begins or ends a fence or front matter."""
+        """Tell whether a line begins or ends a fence or front matter."""
         fence = self.fence(line)
         return line in (*((fence[0], fence[-1]) if fence else ()), *(self.front_matter or ()))
 
@@ -285,27 +280,13 @@ class Page(Document):
     def places(self, lines: Sequence[str]) -> list[int]:
         """The lines from which on some lines stand here, without their ends.
 
-        Their references do not count, since these follow when other lines go. By the failures of what was
-        matched so far (Knuth, Morris and Pratt, 1977): equal lines may repeat.
+        Their references do not count, since these follow when other lines go.
         """
-        lines = list(map(references.without, lines))
-        back = [0] * len(lines)
-        for place in range(1, len(lines)):
-            at = back[place - 1]
-            while at and lines[at] != lines[place]:
-                at = back[at - 1]
-            back[place] = at + (lines[at] == lines[place])
-        starts, at = [], 0
-        for number, line in enumerate(self.said if lines else (), 1):
-            while at and (at == len(lines) or lines[at] != line):
-                at = back[at - 1]
-            at += lines[at] == line
-            if at == len(lines):
-                starts.append(number - len(lines) + 1)
-        return starts
+        sought, last = list(map(references.without, lines)), len(self.said) - len(lines) + 1
+        return [at + 1 for at in range(last if lines else 0) if self.said[at : at + len(sought)] == sought]
 
     def find(self, block: Block) -> range:
-        """The lines that are meant; none where they stand nowhere, as once one of their equals is gone."""
+        """Return the lines of a block; empty if the note has fewer equal ones than before."""
         places = self.places(block.lines)
         if not places or len(places) < block.times:
             return range(0)
@@ -342,13 +323,13 @@ class Cut(NamedTuple):
     stated: tuple[str, ...] = ()
 
     def rest(self, gone: Gone) -> str:
-        """What is left of a line that loses words, as it may be shown; empty where lines go whole."""
+        """Return the rest of a line that loses words, redacted; empty for removed lines."""
         line = None if gone.whole else self.edit.moved(gone.first)
         return self.edit.document.note.lines[line - 1] if line else ""
 
 
 def cut(page: Page, targets: Targets) -> Cut | None:
-    """Return a note without what is forgotten, None where it holds nothing of it."""
+    """Return a note without the targets, None if it has no match."""
     if targets.owns(page.path):
         last = len(page.lines)
         every = frozenset(range(1, last + 1))
@@ -377,7 +358,7 @@ def _whole(page: Page, targets: Targets) -> set[int]:
 
 
 def _of_sessions(page: Page, targets: Targets) -> Iterator[Statement]:
-    """The statements of forgotten sessions: by who wrote them, or by any comment of theirs."""
+    """Yield the statements of forgotten sessions, told by any of their comments."""
     if targets.sessions and "session" in page.text:
         for first, _ in _naming(page, targets):
             if statement := page.statement(page.line_at(first)):
@@ -402,7 +383,7 @@ def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
 
 
 def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
-    """Lines that lose words, as they are then; those that then say nothing are added to `lines`."""
+    """Return the lines that lose words; those left empty are added to `lines`."""
     changed = _shorter_lists(page, targets, lines)
     for number, places in _pieces(page, targets, lines).items():
         changed.setdefault(number, _without(page.bare[number - 1], places))
@@ -442,7 +423,7 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
     spans: set[tuple[int, int]] = set()
     for before, behind in pairwise([0, *sorted(lines), len(page.lines) + 1]):
         if behind - before > 1:
-            # The words may begin or end in a few lines that go, beside those that stay.
+            # A match may begin or end in removed lines next to the ones that stay.
             first = max(1, before + 1 - _BESIDE)
             start = page.starts[first - 1]
             text = "".join(page.lines[first - 1 : behind - 1 + _BESIDE])
@@ -451,7 +432,7 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
 
 
 def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, int]]:
-    """What is to be cut out between comments, tags and brackets, which stay unless they are asked for."""
+    """Split a span at comments, tags and brackets, which stay unless the words name them."""
     for mark in visible.HIDDEN.finditer(text, first, last + _NEAR):
         if mark.start() >= last:
             break
@@ -462,7 +443,7 @@ def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, i
 
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
-    """What is to be cut out, such that each mark of emphasis inside goes with its other, or stays for it."""
+    """Fit a span to marks of emphasis: both marks of a pair go, or both stay."""
     marks = list(struck.emphasis().finditer(text, first, last))
     signs = [mark[0] for mark in marks]
     for match, mark in zip(marks, signs, strict=True):
@@ -480,9 +461,9 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
 
 
 def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
-    """What is to be cut out beside a mark that stays, with the blanks that would part it from its words.
+    """Extend a span by the blanks next to a mark that stays.
 
-    `~~ late~~` strikes nothing: what was struck would stand again.
+    `~~ late~~` is no strike: the text would count again.
     """
     line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
     odd = [mark for mark in _STRONG if text.count(mark, line, first) % 2]
@@ -497,7 +478,7 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
-    """Lists of front matter without the elements that mention a person; one of nothing else goes."""
+    """Return lists of front matter without the elements that mention a person; an empty list goes."""
     shorter: dict[int, str] = {}
     for number in range(*(page.front_matter or (0, 0))):
         if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
@@ -538,7 +519,7 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
 
 
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
-    """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
+    """Decide whether a statement goes, leaves its mark for nested ones, or keeps its lines."""
     own = range(statement.first, statement.last + 1)
     texts = [struck.emphasis().sub("", changed.get(number, page.bare[number - 1])) for number in own]
     texts[0] = struck.hour().sub(r"\1", texts[0])
@@ -554,7 +535,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
 
 
 def _silent(page: Page, number: int, line: str) -> set[int]:
-    """The lines that go with a line outside of statements, which says nothing any more as it is now."""
+    """Return the lines that go with an emptied line outside of statements."""
     heading, tells = atx(page.bare[number - 1]), any(map(str.isalnum, line))
     if heading:
         tells = tells and bool(heading[1].strip())
@@ -564,12 +545,12 @@ def _silent(page: Page, number: int, line: str) -> set[int]:
         tells = bool(line.strip())
     if tells:
         return set()
-    # What underlines a heading goes with it.
+    # The underline of a heading goes with it.
     return {number, number + 1} if number in page.titles and not heading else {number}
 
 
 def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:
-    """What goes, as it may be shown: runs of lines, and lines that lose words."""
+    """Yield the removed runs of lines and the lines that lose words, redacted."""
     runs: list[tuple[int, int, bool]] = []  # first and last line, and whether they go whole
     for number in sorted({*lines, *changed}):
         owner = page.owners.get(number)

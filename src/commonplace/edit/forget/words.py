@@ -1,8 +1,8 @@
-"""Words to be forgotten, as they may stand anywhere: plain, escaped for JSON, percent-encoded, in variants.
+"""Words to be forgotten, as they may stand anywhere: plain, in variants, escaped for JSON.
 
 Latin words are found whole and in any case ("Mira" in "mira's", not in "admiral"), Chinese ones anywhere.
 Between words, and between Chinese characters, may stand a line break with what begins the next line, marks of
-emphasis, and what nobody sees. A text is read as it stands, with its escapes decoded, and as a reader sees
+emphasis, and invisible characters. A text is read as it is, with its escapes decoded, and as a reader sees
 it, without tags, comments, links and marks within words; places in a reading are places in the text.
 """
 
@@ -11,49 +11,40 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache, cached_property
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeVar
 from unicodedata import is_normalized, normalize
-from urllib.parse import quote, unquote
 
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import compare, rules
+from commonplace.language import compare
 from commonplace.language.lexicon import CJK
 from commonplace.markdown import visible
 
 MARK = "[forgotten]"
 _UNSEEN = re.compile(f"[{language.UNSEEN}]")
 _APART = "\N{ZERO WIDTH SPACE}"  # the one of them that may stand between words as well
-# A letter as JSON escapes it (a pair of surrogates as one), or as an address encodes its bytes.
-_ENCODED = re.compile(
-    r"(?<!\\)\\++u(?:d[89ab][0-9a-f]{2}\\++ud[c-f][0-9a-f]{2}|[0-9a-f]{4})|%(?:[0-7][0-9a-f]"
-    r"|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3})",
-    re.IGNORECASE,
-)
-# All repetitions have an upper end: text of nothing but blanks or marks takes no longer than any other.
+# A letter as JSON escapes it, a pair of surrogates as one.
+_ENCODED = re.compile(r"\\++u(?:d[89ab][0-9a-f]{2}\\++ud[c-f][0-9a-f]{2}|[0-9a-f]{4})", re.IGNORECASE)
+# All repetitions have an upper bound, so that a text of blanks or marks alone is not slow.
 _SPACES = "\t\v\f\x1c-\x20\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_ESCAPED = r"\\{1,8}t|%20"
-_BREAK = r"(?:\r\n|\r|\n|(?:\\{1,8}r)?\\{1,8}n|\\{1,8}r|(?:%0d)?%0a)"
+_ESCAPED = r"\\{1,8}t"
+_BREAK = r"(?:\r\n|\r|\n|(?:\\{1,8}r)?\\{1,8}n|\\{1,8}r)"
 _SOFT = "[*_~`]{0,8}"
 # Of a line: indentation, marks of quotation.
 _START = rf"(?:[>{_SPACES}]{{0,40}}|(?:>|{_ESCAPED}){{0,8}}){_SOFT}"
-_BLANKS = rf"(?:[+{_SPACES}]|{_ESCAPED})(?:[*_~`+{_SPACES}]{{0,40}}|(?:{_ESCAPED}){{0,8}})"
-# What may stand between two words of a text: blanks and marks of emphasis, with one line break at most; of a
+_BLANKS = rf"(?:[{_SPACES}]|{_ESCAPED})(?:[*_~`{_SPACES}]{{0,40}}|(?:{_ESCAPED}){{0,8}})"
+# Between two words of a text: blanks and marks of emphasis, with one line break at most; of a
 # name, which may be that of a file or an address, other signs; of a person an initial, which has a point or
-# is a capital; between Chinese characters nothing as well.
+# is a capital; between Chinese characters the empty text, too.
 _BETWEEN_WORDS = rf"(?:{_SOFT}(?:{_BLANKS}(?:{_BREAK}{_START})?|{_BREAK}{_START}))"
 _IN_NAME = rf"(?:{_BETWEEN_WORDS}|[-._])"
 _INITIAL = rf"{_IN_NAME}(?:(?:[^\W\d_]\.|(?-i:[A-Z])){_BETWEEN_WORDS}|[^\W\d_][-._])"
 _IN_CHINESE = rf"{_SOFT}(?:[{_SPACES}]{{0,40}}{_BREAK}{_START}|(?:[{_SPACES}]|{_ESCAPED})?{_SOFT})"
 # A word begins behind anything but a letter or digit; behind Chinese; behind an escape that ends in a letter.
-_BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}})|(?<=%[0-9a-f]{{2}}))"
+_BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}}))"
 _ENDS = rf"(?:(?![^\W_])|(?=[{CJK}]))"
-_MANY = 40  # words, from which on a text is not searched for each of them
-_KEY = 24  # characters that such a word is looked up by
-_IGNORED = re.compile(r"(?<!\\)\\++[nrt]|%20|%0[ad]|[\s*_~`>+.-]+")
 _SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 
 _TOGETHER = 1 << 16  # characters or bytes of texts that are looked through as one
@@ -83,14 +74,24 @@ class Words:
 
     def __init__(self, words: Iterable[str], *, names: bool = False) -> None:
         """Prepare words; those of `names` may be joined by hyphens, points, underscores as well."""
-        written = dict.fromkeys(" ".join(_UNSEEN.sub("", word).split()) for word in words)
-        self._words = [_Word(word, names=names) for word in written if word]
+        self._words = list(dict.fromkeys(filter(None, (" ".join(_UNSEEN.sub("", w).split()) for w in words))))
+        self._names = names
 
     def __bool__(self) -> bool:
         return bool(self._words)
 
+    @cached_property
+    def _forms(self) -> list[str]:
+        """How they may be written: no form of Unicode has every letter (U+FB2A)."""
+        composed = (normalize(form, word) for word in self._words for form in ("NFC", "NFD"))
+        return list(dict.fromkeys([*composed, *self._words]))
+
+    @cached_property
+    def _patterns(self) -> list[_Pattern]:
+        return [_Pattern(form, names=self._names) for form in dict.fromkeys(map(_folded, self._forms))]
+
     def spans(self, text: str) -> list[Span]:
-        """Return where any of them stands in a text, in order, what overlaps as one."""
+        """Return the sorted spans of matches in a text, overlapping ones joined."""
         merged: list[Span] = []
         for first, last in sorted(self._found(text)) if self._words else ():
             if merged and first < merged[-1][1]:
@@ -100,52 +101,25 @@ class Words:
         return merged
 
     def _found(self, text: str) -> Iterator[Span]:
-        for reading in _readings(text, self._encoded, self._may_stand_in):
+        for reading in _readings(text, lambda lower: any(p.may_stand_in(lower) for p in self._patterns)):
             lower = _lower(reading.text)
-            for word in self._near(reading.text, lower):
-                for first, last in word.places(reading.text, lower):
-                    yield reading.place(first, bisect_right), reading.place(last, bisect_left)
-
-    def _near(self, text: str, lower: str) -> Iterator[_Word]:
-        """Words that a text may hold."""
-        if len(self._words) > _MANY:
-            bare = plain(text)
-            near = [self._words[at] for at in self._begun(bare)]
-        else:
-            near = [word for word in self._words if word.has_pieces_in(lower)]
-            bare = plain(text) if near else ""
-        yield from (word for word in near if word.may_stand_in(bare))
-
-    def _may_stand_in(self, lower: str) -> bool:
-        """Whether a text in lower case holds all pieces of a word, or there are too many words to look."""
-        return len(self._words) > _MANY or any(word.has_pieces_in(lower) for word in self._words)
-
-    def _begun(self, bare: str) -> list[int]:
-        """The numbers of words that begin in a plain text: one look at it, however many they are."""
-        keys = self._keys
-        long = {at for place in range(len(bare)) for at in keys.get(bare[place : place + _KEY], ())}
-        short = {at for key, places in keys.items() if len(key) < _KEY and key in bare for at in places}
-        return sorted(long | short)
-
-    @cached_property
-    def _keys(self) -> dict[str, list[int]]:
-        keys: dict[str, list[int]] = {}
-        for at, word in enumerate(self._words):
-            for key in {core[0][:_KEY] for core in word.cores}:
-                keys.setdefault(key, []).append(at)
-        return keys
-
-    @cached_property
-    def _encoded(self) -> frozenset[str]:
-        return frozenset(piece for word in self._words for piece in word.encoded)
+            for pattern in self._patterns:
+                if pattern.may_stand_in(lower):
+                    for match in pattern.expression.finditer(reading.text):
+                        yield (
+                            reading.place(match.start(), bisect_right),
+                            reading.place(match.end(), bisect_left),
+                        )
 
     @property
     def forms(self) -> frozenset[str]:
-        """How they may stand letter by letter in a file: as they are, folded, escaped, percent-encoded."""
-        return frozenset(form for word in self._words for form in word.forms)
+        """How they may stand letter by letter in a file: as they are, folded, escaped, names joined."""
+        written = {*self._forms, *map(_folded, self._forms)}
+        joined = {sign.join(form.split()) for form in written for sign in "-._" if self._names}
+        return frozenset({*written, *joined, *(json.dumps(form)[1:-1] for form in written)})
 
     def match(self, text: str) -> bool:
-        """Whether any of them stands in a text."""
+        """Tell whether a text holds any of them."""
         return bool(self._words) and any(True for _ in self._found(text))
 
     def clean_arguments(self, arguments: str) -> str:
@@ -159,89 +133,33 @@ class Words:
         return text
 
 
-class _Word:
-    """One of them: what a text that holds it has in any case, and the pieces that it consists of."""
+class _Pattern:
+    """The expression of a word in a folded text; the longest of its parts are looked for first."""
 
-    def __init__(self, word: str, *, names: bool) -> None:
-        composed = [normalize("NFC", word), normalize("NFD", word), word]  # no form has every letter: U+FB2A
-        folded = dict.fromkeys(map(_folded, composed))
-        self._names, self._written = names, list(dict.fromkeys([*composed, *folded]))
-        self._steps = [_steps(form, names=names) for form in folded]
-        self.cores = {tuple(map(plain, form.split() if names else [form])) for form in folded}
+    def __init__(self, form: str, *, names: bool) -> None:
+        between = f"(?:{_IN_NAME}|{_INITIAL})" if names and len(form.split()) == 2 else _IN_NAME
+        between = between if names else _BETWEEN_WORDS
+        parts = [part.split() for part in _SEAM.split(form)]
+        self._pieces = sorted({_lower(piece) for part in parts for piece in part}, key=len, reverse=True)
+        self._words = _IN_CHINESE.join(between.join(map(_written, part)) for part in parts)
+        self._ends = form[0], form[-1]
 
-    def has_pieces_in(self, lower: str) -> bool:
-        """Whether a text in lower case holds every piece of a form within which nothing else may stand."""
-        return any(all(piece in lower for _, piece in steps) for steps in self._steps)
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        first, last = map(_is_latin, self._ends)
+        words = f"{_BEGINS if first else ''}{self._words}{_ENDS if last else ''}"
+        return re.compile(words, re.IGNORECASE)
 
-    def may_stand_in(self, bare: str) -> bool:
-        """Whether a plain text holds all that a text with this word in it has in common."""
-        return any(all(part in bare for part in core) for core in self.cores)
-
-    @property
-    def encoded(self) -> set[str]:
-        """What a text holds that has it encoded: of each part the longest stretch written in one way only."""
-        parts = {part for form in self._written for run in form.split() for part in _SEAM.split(run)}
-        wide = [part for part in parts if not part.isascii()]
-        return {max(way(part).lower().split("\\"), key=len) for part in wide for way in (_escaped, quote)}
-
-    @property
-    def forms(self) -> list[str]:
-        """How it may stand letter by letter in a file."""
-        joined = [sign.join(form.split()) for form in self._written for sign in "-._" if self._names]
-        return [*self._written, *map(quote, self._written), *map(_escaped, self._written), *joined]
-
-    def places(self, text: str, lower: str) -> Iterator[Span]:
-        """Yield where it stands in a folded text, which is there in lower case as well."""
-        for steps in self._steps:
-            first = steps[0][1]
-            at = lower.find(first)
-            while at >= 0:
-                last = _end(steps, text, lower, at)
-                if last:
-                    yield at, last
-                at = lower.find(first, max(last, at + 1))
+    def may_stand_in(self, lower: str) -> bool:
+        """Tell whether a text in lower case holds every piece."""
+        return all(piece in lower for piece in self._pieces)
 
 
-_Step = tuple[tuple[re.Pattern[str], ...], str]  # what may stand before a piece, and the piece in lower case
-
-
-def _steps(form: str, *, names: bool) -> list[_Step]:
-    """The pieces of a form, to be read one after the other."""
-    joints: tuple[str, ...] = (_IN_NAME,) if names else (_BETWEEN_WORDS,)
-    if names and len(form.split()) == 2:
-        joints = (_IN_NAME, _INITIAL)
-    steps = []
-    for part in _SEAM.split(form):
-        for number, piece in enumerate(part.split()):
-            signs = "".join(takewhile(lambda sign: not sign.isalnum(), piece))
-            between = joints if number else (_IN_CHINESE,)
-            steps.append((tuple(_compiled(one, signs) for one in between), _lower(piece)))
-    return steps
-
-
-@cache
-def _compiled(between: str, signs: str = "") -> re.Pattern[str]:
-    """What may stand before a piece; one that begins with signs, which may stand there too, is looked at."""
-    return re.compile(f"{between}(?={re.escape(signs)})" if signs else between, re.IGNORECASE)
-
-
-def _end(steps: list[_Step], text: str, lower: str, at: int) -> int:
-    """Where a word ends that begins at a place; 0 where another stands there."""
-    first, last = steps[0][1][0], steps[-1][1][-1]
-    if _is_latin(first) and not _compiled(_BEGINS).match(text, at):
-        return 0
-    end = at + len(steps[0][1])
-    for between, piece in steps[1:]:
-        end = _behind(between, piece, text, lower, end)
-        if not end:
-            return 0
-    return 0 if _is_latin(last) and not _compiled(_ENDS).match(text, end) else end
-
-
-def _behind(between: Iterable[re.Pattern[str]], piece: str, text: str, lower: str, at: int) -> int:
-    """Where a piece ends that follows a place, with what may stand before it; 0 where it does not follow."""
-    starts = (match.end() for one in between if (match := one.match(text, at)))
-    return next((start + len(piece) for start in starts if lower.startswith(piece, start)), 0)
+def _written(piece: str) -> str:
+    """The expression of a piece: apostrophes and sigmas are each the same."""
+    return re.sub(
+        "['\N{RIGHT SINGLE QUOTATION MARK}]", "['\N{RIGHT SINGLE QUOTATION MARK}]", re.escape(piece)
+    )
 
 
 def _is_latin(character: str) -> bool:
@@ -258,16 +176,14 @@ class _Reading(NamedTuple):
     place: Callable[[int, _Bisect], int]
 
 
-def _readings(text: str, encoded: Collection[str], may_hold: Callable[[str], bool]) -> Iterator[_Reading]:
-    """Read a text as it stands, decoded where an encoded piece stands in it, and as a reader sees it.
+def _readings(text: str, may_hold: Callable[[str], bool]) -> Iterator[_Reading]:
+    """Read a text as it stands, with escapes decoded, and as a reader sees it.
 
-    The last only where the words may then stand in it, in lower case: this is what takes time.
+    The last only where `may_hold` accepts it in lower case: it is slow.
     """
     ways = [_Reading(text, lambda place, bisect: place)]
-    if encoded and ("\\u" in text or "%" in text):
-        lower = text.lower()
-        if any(piece in lower for piece in encoded):
-            ways.append(_replaced(ways[0], _ENCODED, lambda match: _letter(match[0])))
+    if "\\u" in text:
+        ways.append(_replaced(ways[0], _ENCODED, lambda match: unescaped(match[0])))
     for written, place in ways:
         folded = _folded(written)
         if not is_normalized("NFC", folded):
@@ -294,7 +210,7 @@ def _composed(character: str) -> str:
 
 
 def _replaced(reading: _Reading, expression: re.Pattern[str], instead: _Instead = lambda _: "") -> _Reading:
-    """A reading with something else in the place of all matches; itself where there is none."""
+    """Replace all matches in a reading; return the same object if it has no match."""
     text, parts = reading.text, list[str]()
     here, there, size, at = [0], [0], 0, 0  # places in the new text, and in this one
     for match in expression.finditer(text):
@@ -312,15 +228,14 @@ def _replaced(reading: _Reading, expression: re.Pattern[str], instead: _Instead 
     return _Reading("".join([*parts, text[at:]]), place) if parts else reading
 
 
-def _letter(encoded: str) -> str:
-    if encoded.startswith("%"):
-        return unquote(encoded, errors="replace")[:1]
-    units = [unit.removeprefix("u") for unit in encoded.lower().split("\\") if unit]
-    return bytes.fromhex("".join(units)).decode("utf-16-be", "surrogatepass")
+def unescaped(text: str) -> str:
+    """Decode the `\\uXXXX` escapes of a text, however many backslashes they have."""
 
+    def letter(match: re.Match[str]) -> str:
+        units = [unit.removeprefix("u") for unit in match[0].lower().split("\\") if unit]
+        return bytes.fromhex("".join(units)).decode("utf-16-be", "surrogatepass")
 
-def _escaped(text: str) -> str:
-    return json.dumps(text)[1:-1]
+    return _ENCODED.sub(letter, text)
 
 
 def _lower(text: str) -> str:
@@ -331,43 +246,3 @@ def _lower(text: str) -> str:
     if lower.isascii():
         return lower
     return lower.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("ς", "σ")  # faster than `translate`
-
-
-def plain(text: str) -> str:
-    """A text in lower case without all that may stand between words: what is found has it in common."""
-    text = _lower(text)
-    if not text.isascii():
-        text = _UNSEEN.sub("", text)
-    text = _IGNORED.sub("", text)
-    return re.sub(r"\\{2,}", r"\\", text) if "\\" in text else text
-
-
-def unescaped(text: str) -> str:
-    """Return a text with the letters that stand in it as escapes of JSON, however often escaped."""
-    return _ENCODED.sub(lambda match: match[0] if match[0][0] == "%" else _letter(match[0]), text)
-
-
-# --- longer names ---------------------------------------------------------------------------------------
-
-
-def longer_names(names: Collection[str], texts: Iterable[str]) -> dict[str, int]:
-    """Return what may be longer names in texts, each with how often it stands there.
-
-    Chinese writes no blanks, so that 王伟 stands in 王伟明 too. A character behind a name belongs to it where
-    the end, a sign or one of few characters follows, and it is none that stands behind a name of its own
-    accord.
-    """
-    folded = list(map(language.fold, texts))
-    shorter = set(map(language.fold, names))
-    apart, ends = ("".join(rules.listed("zh", name)) for name in ("behind_names", "end_names"))
-    longer: dict[str, None] = {}
-    for name in sorted(name for name in shorter if compare.is_wide(name[-1:])):
-        expression = rf"{re.escape(name)}(?![{apart}])[{CJK}](?=[{ends}，。、；：！？,.;:!?\s]|\Z)"
-        longer |= dict.fromkeys(one for text in folded for one in re.findall(expression, text))
-    return {one: sum(text.count(one) for text in folded) for one in longer if one not in shorter}
-
-
-def name_longer(names: Collection[str], texts: Iterable[str]) -> str:
-    """Say which longer names may go as well; empty for none."""
-    each = ", ".join(f"{name} ({times})" for name, times in longer_names(names, texts).items())
-    return f"also as the beginning of: {each}; these places go as well" if each else ""
