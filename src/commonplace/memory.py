@@ -769,9 +769,8 @@ class Memory:
 
         started = time.perf_counter()
         drop, known = _names(drop_missing), [source.name for source in sources(self)]
-        for name in drop:
-            if name not in known:
-                raise UnknownCollection(name, known)
+        if unknown := [name for name in drop if name not in known]:
+            raise UnknownCollection(unknown[0], known)
         pulled: list[str] = []
         if self.workspace.kept.is_folder(self.workspace.history):
             from commonplace.changes import transaction
@@ -783,7 +782,6 @@ class Memory:
             drained = Spool(self.workspace).drain(self.capture)
             self._waits = bool(drained.trouble or drained.busy)
             pulled += [drained.trouble] if drained.trouble else []
-        pulled += writes.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
                 from commonplace.notes import updates
@@ -792,6 +790,13 @@ class Memory:
             load = self._model_for_sync if embed else lambda _: None
             stops = stop or (lambda: False)
             report = store.sync(load, progress or silent, stops, patient=patient, drop=drop)
+            if (report.added or report.changed) and self._index_path is None:
+                from commonplace.edit import merge
+
+                if merged := merge.merge_certain(self.workspace, self.settings, store.index.manifest()):
+                    pulled += merged
+                    report = store.sync(load, progress or silent, stops, patient=patient)
+        pulled += writes.warnings(self.workspace)  # of what a merge has not put back
         with self._lock:
             self._store.settle()
             self._answerer.measure()
@@ -1010,13 +1015,6 @@ def left_aside(memory: Memory) -> list[str]:
     aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
     first, remedy = paths.shown(names[0]), remedies.say("index.include")
     return [*told, message("notes.aside", aside, n=len(names), first=first, remedy=remedy)]
-
-
-def overwritten(memory: Memory) -> list[str]:
-    """Say what other programs have overwritten in notes since the last write or sync; each is said once."""
-    from commonplace.notes import writes
-
-    return writes.warnings(memory.workspace)
 
 
 def clear_usage(memory: Memory) -> int:

@@ -38,7 +38,7 @@ def memory(owner: Owner) -> Memory:
             f"# Topic {number}\n\n- The marmot number {number} sleeps in the barn.\n",
             1_770_000_000,
         )
-        later = f"# Topic {number}\n\n- The marmot number {number} sleeps in the barn.\n- Copied badger {number}.\n"
+        later = f"# Topic {number}\n\n- Copied badger {number}.\n- The marmot number {number} sleeps in the barn.\n"
         owner.note(f"memory/{copy}", later, 1_771_000_000)
     for name in NOTES:
         owner.note(f"memory/{name}", f"# {name}\n\n- A pelican of {name[:-3]} flew by.\n")

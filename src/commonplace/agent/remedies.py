@@ -13,7 +13,6 @@ WORDS: Mapping[str, str] = {
     "forget": "commonplace forget",
     "forget.again": "memory_forget again",
     "forget.approve": "commonplace forget --approve {0}",
-    "forget.carry": "the next memory_forget carries it out",
     "forget.once_more": "memory_forget, once more",
     "forget.pending": _ASK.format("forget --pending"),
     "forget.query": "memory_search for {0}, then memory_forget with the lines that are meant",

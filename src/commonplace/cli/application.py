@@ -59,6 +59,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "log": ("corrections:log", "List generated changes of notes, and show them."),
         "undo": ("corrections:undo", "Take back a generated change, exactly or not at all."),
         "restore": ("corrections:restore", "Put back lines that another program overwrote."),
+        "merge": ("corrections:merge", "Merge conflict copies of a sync program into their notes."),
     },
     "Serve": {
         "install": ("installing:install", "Enter this memory into Claude Code, Codex and other clients."),

@@ -312,13 +312,13 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     now: both changes stand. NAME is that of a copy, or of a note for its newest copy. Without NAME the copies
     are listed. A line that stands is not written twice.
     """
-    from commonplace.changes import overwritten
+    from commonplace.changes import overwritten as versions
     from commonplace.notes import writes
 
     workspace = session.workspace_of(ctx)
-    for said in writes.warnings(workspace):
+    for said in overwritten(workspace):
         session.note(said)
-    listed = {copy.name: copy for copy in overwritten.copies(workspace)}
+    listed = {copy.name: copy for copy in versions.copies(workspace)}
     newest = {copy.note: copy.name for copy in listed.values()}
     names = tuple(name if name in listed else newest.get(name, name) for name in names)
     if unknown := set(names).difference(listed):
@@ -328,7 +328,7 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
         session.note("no lines were overwritten")
         ctx.exit(failures.NOTHING_FOUND)
     if not names and not discard:
-        texts = (_described(copy, overwritten.read(workspace, copy)) for copy in listed.values())
+        texts = (_described(copy, versions.read(workspace, copy)) for copy in listed.values())
         session.write_recalled("\n".join(texts), session.settings_of(ctx))
         return
     for name in names or tuple(listed):
@@ -337,9 +337,16 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
             writes.discard(workspace, copy.name)
             session.write(f"deleted {screen.one_line(name)}")
         else:
-            put, taken = overwritten.restore(workspace, copy)
+            put, taken = versions.restore(workspace, copy)
             out = f", {count(taken, 'line')} taken out" if taken else ""
             session.write(f"{screen.one_line(copy.note)}: {count(put, 'line')} put back{out}")
+
+
+def overwritten(workspace: Workspace) -> list[str]:
+    """Return warnings of notes that other programs overwrote since the last write or sync, each once."""
+    from commonplace.notes import writes
+
+    return writes.warnings(workspace)
 
 
 def _described(copy: Copy, now: bytes) -> str:
@@ -349,3 +356,34 @@ def _described(copy: Copy, now: bytes) -> str:
     more = len(lines) - _COPIED_LINES
     rest = [f"and {more:,} more"] if more > 0 else []
     return "\n  ".join(map(screen.one_line, [head, *lines[:_COPIED_LINES], *rest]))
+
+
+@command("merge", excluding=[("--dry-run", "--yes")])
+@click.argument("copies", metavar="[COPY]...", nargs=-1, shell_complete=completed("notes"))
+@_DRY_RUN
+@option("--yes", is_flag=True, help="Do not ask; a terminal is shown the changes and asked.")
+@click.pass_context
+def merge(ctx: click.Context, copies: tuple[str, ...], dry_run: bool, yes: bool) -> None:
+    """Merge the conflict copies that a sync program left into their notes, entry by entry.
+
+    Entries that only the copy has are put into the note, then the copy is deleted; `commonplace undo` takes
+    both back. `sync` does so by itself where every entry of a copy is new, equal or struck. Where both
+    machines changed one entry, both versions stand until you delete one. Without COPY all are merged.
+    """
+    from commonplace.edit import merge as merging
+
+    memory = session.open_memory(ctx)
+    found = merging.find(memory.workspace, memory.settings)
+    if not found:
+        session.note("there are no conflict copies")
+        ctx.exit(failures.NOTHING_FOUND)
+    for copy in copies or tuple(found):
+        planned = merging.plan(memory.workspace, memory.settings, copy)
+        session.write_diff(planned.diff, memory.settings)
+        names = screen.name(copy), screen.name(planned.note)
+        told = ", ".join(f"{number:,} {what}" for number, what in planned.told if number)
+        session.note(f"{names[0]} into {names[1]}: {told or 'nothing new'}")
+        if not dry_run:
+            if session.can_ask(yes=yes):
+                session.confirm(f"Merge {names[0]} and delete it?")
+            merging.apply(memory.workspace, memory.settings, planned)

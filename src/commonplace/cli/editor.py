@@ -18,7 +18,7 @@ from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
 
 if TYPE_CHECKING:
-    from commonplace.edit.merge import Editing, Overwritten
+    from commonplace.edit.opened import Editing, Overwritten
     from commonplace.memory import Memory
     from commonplace.types import Excerpt
 
@@ -91,14 +91,12 @@ def _edit(note: _Note) -> int:
     Raises ConfigError, NoteUnreadable, also where the editor left no note there.
     """
     from commonplace.changes import diffs
-    from commonplace.edit import merge
+    from commonplace.edit import opened
     from commonplace.types.changes import Change
 
     argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())
     place = screen.name(note.excerpt.path)
-    with merge.Editing(note.memory.workspace, note.path) as editing:
-        if editing.is_open_elsewhere:
-            failures.warn(f"{place} is open in another editor: who saves last saves over the other")
+    with opened.Editing(note.memory.workspace, note.path) as editing:
         code = editors.run(argv)
         found, said = editing.overwritten()
         if code:
@@ -112,9 +110,7 @@ def _edit(note: _Note) -> int:
             if added + removed <= _SHOWN:
                 diff = diffs.of_change(Change(note.excerpt.path, before, after))
                 session.write_diff(diff, note.memory.settings)
-            lines = editing.added
-            ours = f"; {count(lines, 'line')} written by this memory meanwhile" if lines else ""
-            session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed{ours}")
+            session.note(f"{place}: {count(added, 'line')} added, {removed:,} removed")
         elif found is None:
             session.note(f"{place}: nothing was changed")
         for sentence in said:

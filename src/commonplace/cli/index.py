@@ -169,9 +169,9 @@ def status(ctx: click.Context, only_paths: bool, form: str) -> None:
 
 def _waiting(memory: Memory) -> Iterator[str]:
     """Say what was overwritten, waits in the spool, is damaged there, or found no room."""
-    from commonplace.memory import overwritten
+    from commonplace.cli.corrections import overwritten
 
-    yield from overwritten(memory)
+    yield from overwritten(memory.workspace)
     if not memory.workspace.kept.is_folder(memory.workspace.spool):
         return
     from commonplace.changes.spool import Spool

@@ -268,7 +268,7 @@ def names(case: Case) -> Iterator[Finding]:
             message(
                 "conflict.copy", "{copy} is a copy of {note} that a sync program left", copy=copy, note=note
             ),
-            message("conflict.merge", "move what {note} lacks into it, then delete the copy", note=note),
+            remedies.say("merge"),
         )
 
 

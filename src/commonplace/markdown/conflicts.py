@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from commonplace.base.expressions import lazy
 
@@ -20,6 +21,7 @@ _NUMBERED = (
     lazy(r" \([1-9]\)\Z"),  # Google Drive
     lazy(r"-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+\Z"),  # OneDrive: the name of the machine
 )
+_OF_A_DAY = lazy(r"(?:.*/)?\d{4}-\d\d-\d\d\.md")  # whose entries of a morning may have nothing in common
 
 
 def original(path: str, known: Collection[str] = ()) -> str:
@@ -27,9 +29,7 @@ def original(path: str, known: Collection[str] = ()) -> str:
 
     Names that any note may have count only where the other note is `known`.
     """
-    stem, dot, ending = path.rpartition(".")
-    if not dot:
-        return ""
+    stem, _, ending = path.rpartition(".")
     for mark in _MARKS if "onflict" in stem else ():
         if match := mark.search(stem):
             return f"{stem[: match.start()]}.{ending}"
@@ -42,21 +42,20 @@ def original(path: str, known: Collection[str] = ()) -> str:
 
 def copies(known: Collection[str], read: Callable[[str], str]) -> dict[str, str]:
     """Return the copies among some notes, each with the note that it is a copy of; `read` gives the texts."""
-    found = ((path, original(path, known)) for path in sorted(known))
-    return {path: of for path, of in found if of and (original(path) or _alike(path, of, read))}
+    pairs = ((path, of) for path in sorted(known) if (of := original(path, known)))
+    return {p: of for p, of in pairs if original(p) or _OF_A_DAY.fullmatch(of) or _alike(p, of, read)}
 
 
 def _alike(copy: str, note: str, read: Callable[[str], str]) -> bool:
     """Whether two notes have half of the lines of the shorter one in common, struck or not."""
-    try:
+    with suppress(OSError):
         lines = [_said(read(path)) for path in (copy, note)]
-    except OSError:
-        return False
-    return 2 * len(lines[0] & lines[1]) >= max(1, min(map(len, lines)))
+        return 2 * len(lines[0] & lines[1]) >= max(1, min(map(len, lines)))
+    return False
 
 
 def _said(text: str) -> set[str]:
     """The lines of a note but for what a template gives: front matter and headings."""
-    body = text.split("\n---", 1)[-1] if text.startswith("---") else text
-    lines = (line.partition("<!--")[0].replace("~~", "").strip() for line in body.splitlines())
-    return {line for line in lines if line.strip("-") and line[0] != "#"}
+    lines = text.split("\n---", 1)[-1].splitlines() if text.startswith("---") else text.splitlines()
+    bare = (line.partition("<!--")[0].replace("~~", "").strip() for line in lines)
+    return {line for line in bare if line.strip("-") and line[0] != "#"}

@@ -521,7 +521,7 @@ class Document:
         lines = self.bare
         at, made_heading = self._content_end(heading)
         added = [*made_heading, *entry.split("\n")]
-        if at and not (_in_list(lines[at - 1]) and _in_list(added[0])):
+        if at and not (in_list(lines[at - 1]) and in_list(added[0])):
             added.insert(0, "")
         last = at + len(added)
         if at < len(lines) and lines[at].strip():
@@ -674,7 +674,7 @@ class Document:
         return [*found, (len(self.bare), 0, 0, "")]
 
 
-def _in_list(line: str) -> bool:
+def in_list(line: str) -> bool:
     """Whether a line is an item that says something, or indented below one."""
     item = structure.ITEM.match(line)
     return item[0][-1].isspace() if item else line.startswith(("  ", "\t")) and line.strip() != ""

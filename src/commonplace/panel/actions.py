@@ -22,9 +22,9 @@ from commonplace.base.errors import (
 )
 from commonplace.changes import diffs
 from commonplace.edit import correct as correcting
-from commonplace.edit import merge
+from commonplace.edit import opened
 from commonplace.edit.forget import selection
-from commonplace.edit.merge import Editing, Overwritten
+from commonplace.edit.opened import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, StatementNotFound, located, shortened
 from commonplace.memory import file_of, written
 from commonplace.panel import text
@@ -263,7 +263,7 @@ async def edit(host: Host, place: Place) -> None:
     if format_:
         raise NoteUnreadable(place.path, "a transcript, which only the program that writes it changes")
     argv = editors.command_line(path, place.first, os.environ)
-    with merge.Editing(held.workspace, path) as editing:
+    with opened.Editing(held.workspace, path) as editing:
         try:
             with host.suspend():
                 editors.run(argv)
@@ -282,8 +282,6 @@ async def edit(host: Host, place: Place) -> None:
         else:
             added, removed = diffs.counted(before, after)
             outcome = f"{place.path}: {count(added, 'line')} added, {removed:,} removed"
-            if editing.added:
-                outcome += f"; {count(editing.added, 'line')} of them written by this memory meanwhile"
     _tell(host, outcome, warnings=said)
 
 

@@ -360,8 +360,8 @@ def _copies(store: Store) -> Iterator[Message]:
     if copies := conflicts.copies(keys, read):
         first = next(iter(copies))
         named = "{n:conflict copy|conflict copies} of a sync program, such as {first}"
-        more = f"{named}: move what {{note}} lacks into it, then delete the copy"
-        yield message("notes.conflicts", more, n=len(copies), first=first, note=copies[first])
+        more = f"{named}; {{remedy}}"
+        yield message("notes.conflicts", more, n=len(copies), first=first, remedy=remedies.say("merge"))
 
 
 def _is_remote(model: Embedder | None) -> bool:

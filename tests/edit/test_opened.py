@@ -11,8 +11,8 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, PreviewOutdated
 from commonplace.changes import overwritten
-from commonplace.edit import merge
 from commonplace.edit.forget import selection
+from commonplace.edit.opened import Editing
 from commonplace.notes import writes
 from commonplace.types.changes import Selection
 
@@ -34,7 +34,7 @@ def test_what_the_editor_saved_over_goes_back_to_its_place(workspace: paths.Work
     note = workspace.root / "MEMORY.md"
     with (
         opened(workspace) as memory,
-        merge.Editing(workspace, note) as editing,
+        Editing(workspace, note) as editing,
     ):
         memory.remember("Oolong in winter.", long_term=True, section="Tea")
         memory.correct("The gate is red.", "The gate is blue.")
@@ -64,7 +64,7 @@ def test_lines_at_the_same_place_stand_below_each_other_and_in_their_section(
     note = workspace.root / "MEMORY.md"
     with (
         opened(workspace) as memory,
-        merge.Editing(workspace, note) as editing,
+        Editing(workspace, note) as editing,
     ):
         memory.remember("The lamp is new.", long_term=True, section="House")
         note.write_text(EDITED, "utf-8")
@@ -79,7 +79,7 @@ def test_what_was_forgotten_meanwhile_does_not_come_back_with_the_buffer(workspa
     note = workspace.root / "MEMORY.md"
     with (
         opened(workspace) as memory,
-        merge.Editing(workspace, note) as editing,
+        Editing(workspace, note) as editing,
     ):
         memory.forget(memory.forget(selection.of_reference("MEMORY.md:10"), dry_run=True))
         note.write_text(EDITED, "utf-8")
@@ -94,13 +94,12 @@ def test_who_read_it_again_and_who_changed_nothing_is_asked_nothing(workspace: p
     note = workspace.root / "MEMORY.md"
     with (
         opened(workspace) as memory,
-        merge.Editing(workspace, note) as editing,
+        Editing(workspace, note) as editing,
     ):
         memory.remember("The lamp is new.", long_term=True, section="House")
         note.write_text(note.read_text("utf-8").replace("White", "Green"), "utf-8")
         assert editing.overwritten() == (None, [])
-        assert editing.added == 1
-    with merge.Editing(workspace, note) as editing:
+    with Editing(workspace, note) as editing:
         assert editing.overwritten() == (None, [])
 
 
@@ -110,10 +109,10 @@ def test_what_no_look_saw_is_known_from_the_record_and_what_was_taken_out_stays_
     note = workspace.root / "MEMORY.md"
     with opened(workspace) as memory:
         memory.remember("Oolong in winter.", long_term=True, section="Tea")
-        with merge.Editing(workspace, note) as editing:
+        with Editing(workspace, note) as editing:
             note.write_text(EDITED, "utf-8")
             assert editing.overwritten() == (None, [])
-        with merge.Editing(workspace, note) as editing:
+        with Editing(workspace, note) as editing:
             memory.remember("The lamp is new.", long_term=True, section="House")
             note.write_text(f"{EDITED}- Fish on Fridays.\n", "utf-8")
             found, _ = editing.overwritten()
@@ -130,7 +129,7 @@ def test_what_is_forgotten_after_it_was_saved_over_is_not_offered_and_leaves_no_
     workspace: paths.Workspace,
 ) -> None:
     note, text = workspace.root / "MEMORY.md", partial(Selection, "text")
-    with opened(workspace) as memory, merge.Editing(workspace, note) as editing:
+    with opened(workspace) as memory, Editing(workspace, note) as editing:
         memory.remember("Oolong in winter.", long_term=True, section="Tea")
         memory.remember("Kumquats in a jar.", long_term=True, section="House")
         note.write_text(EDITED, "utf-8")
@@ -152,7 +151,6 @@ def test_what_is_forgotten_after_it_was_saved_over_is_not_offered_and_leaves_no_
         found, _ = editing.overwritten()
         assert found is not None
         assert [line for line in found.diff.splitlines() if line[:1] in "+-"][2:] == ["-- The gate is red."]
-    assert not list((workspace.locks).glob("editing-*"))
 
 
 def held(workspace: paths.Workspace) -> str:
@@ -169,7 +167,7 @@ def test_what_was_written_into_a_note_that_is_gone_is_offered_or_lies_in_a_copy(
     with opened(workspace) as memory:
         for way in ("deleted", "moved", "link", "folder"):
             note.write_text(NOTE, "utf-8")
-            with merge.Editing(workspace, note) as editing:
+            with Editing(workspace, note) as editing:
                 memory.remember("Oolong in winter.", long_term=True, section="Tea")
                 if way == "moved":
                     other.parent.mkdir(exist_ok=True)
@@ -206,11 +204,8 @@ def test_what_is_saved_as_it_was_read_is_noticed_and_a_correction_is_not_doubled
     workspace: paths.Workspace,
 ) -> None:
     note = workspace.root / "MEMORY.md"
-    with opened(workspace) as memory, merge.Editing(workspace, note) as editing:
+    with opened(workspace) as memory, Editing(workspace, note) as editing:
         memory.correct("The gate is red.", "The gate is blue.")
-        assert not editing.is_open_elsewhere
-        with merge.Editing(workspace, note) as second:
-            assert second.is_open_elsewhere
         note.write_text(NOTE, "utf-8")
         found, _ = editing.overwritten()
         assert found is not None
@@ -232,7 +227,7 @@ def test_a_note_that_was_deleted_or_moved_and_is_there_again_loses_and_doubles_n
     note, other = workspace.root / "MEMORY.md", workspace.root / "memory/else.md"
     other.parent.mkdir()
     with opened(workspace) as memory:
-        with merge.Editing(workspace, note) as editing:
+        with Editing(workspace, note) as editing:
             note.unlink()
             memory.remember("Oolong in winter.", long_term=True, section="Tea")
             note.write_text(EDITED, "utf-8")
@@ -240,13 +235,13 @@ def test_a_note_that_was_deleted_or_moved_and_is_there_again_loses_and_doubles_n
             assert found is not None
             changed = [line[:20] for line in found.diff.splitlines() if line[:1] in "+-" and line[1:].strip()]
             assert changed[2:] == ["+- Oolong in winter."]
-        with merge.Editing(workspace, note) as editing:
+        with Editing(workspace, note) as editing:
             memory.remember("The lamp is new.", long_term=True, section="House")
             note.rename(other)
             note.write_text(EDITED, "utf-8")
             found, _ = editing.overwritten()
             assert found is not None
-        with merge.Editing(workspace, note) as editing:
+        with Editing(workspace, note) as editing:
             memory.remember("Figs.", long_term=True, section="House")
             note.unlink()
             found, _ = editing.overwritten()
