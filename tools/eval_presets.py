@@ -58,7 +58,7 @@ def every_script(settings: Settings, folder: Path) -> Embedder | None:
     """Return the model of the settings as one for every script; None without a model."""
     if settings.embedding.provider == "none":
         return None
-    models = opening.models(settings.embedding, Ledger(folder / "ledger.sqlite"))
+    models = opening.models(settings.embedding, lambda: Ledger(folder / "ledger.sqlite"))
     return next((EveryScript(model) for model in models if not isinstance(model, str)), None)
 
 

@@ -75,6 +75,8 @@ def test_what_is_too_old_is_not_given(tmp_path: Path, monkeypatch: pytest.Monkey
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now + 11)
     assert get(cache, "m", REQUEST) is None
+    put(cache, "m", replace(REQUEST, max_tokens=5), ANSWER)
+    assert cache.stats().entries == 1
 
 
 def test_what_is_large_is_not_kept(cache: AnswerCache) -> None:

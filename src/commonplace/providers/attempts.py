@@ -26,12 +26,7 @@ _Result = TypeVar("_Result")
 
 
 def repeated(
-    work: Callable[[], _Result],
-    deadline: Deadline,
-    attempts: int = ATTEMPTS,
-    *,
-    longest_pause_s: float = LONGEST_PAUSE_S,
-    resend: bool = True,
+    work: Callable[[], _Result], deadline: Deadline, attempts: int = ATTEMPTS, *, resend: bool = True
 ) -> _Result:
     """Run work, again after a passing refusal, until it succeeds or time does not allow another attempt.
 
@@ -43,7 +38,7 @@ def repeated(
         try:
             return work()
         except ProviderError as error:
-            wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, longest_pause_s)
+            wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
             lost = isinstance(error, Unanswered) and not resend
             until = reach if isinstance(error, Unreachable) else deadline
             if error.permanent or lost or wait >= until.left_s():

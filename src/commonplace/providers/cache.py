@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
-from commonplace.base.database import DAMAGED, Database, compact, shrink
+from commonplace.base.database import DAMAGED, Database, compact
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 
@@ -35,10 +35,8 @@ MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
 _SPARE = 0.1  # of the limit is free after the oldest had to go, so that this comes seldom
 _BUSY_S = 2.0
-# Version 0.1 had a table of its own for each kind.
 _SCHEMA = """
-DROP TABLE IF EXISTS vectors;
-DROP TABLE IF EXISTS answers;
+DROP TABLE IF EXISTS answers;  -- of version 0.1
 CREATE TABLE IF NOT EXISTS entries(
     key BLOB PRIMARY KEY, model TEXT NOT NULL, made REAL NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)
@@ -82,25 +80,8 @@ class _DiskCache:
         return CacheStats(sum(models.values()), size, self.limit, models, oldest)
 
     def clear(self) -> int:
-        """Forget everything; return how many entries went. A damaged file is deleted.
-
-        The file stays, so that a process that has it open goes on with it. Raises NoteUnreadable where it
-        cannot be had in time or written.
-        """
-        if not self.path.exists():
-            return 0
-        try:
-            with self._opened.transaction() as connection:
-                count = int(connection.execute("SELECT count(*) FROM entries").get)
-                connection.execute("DELETE FROM entries")
-            with self._opened.reading() as connection:
-                shrink(connection)
-        except NoteUnreadable as error:
-            if error.reason != DAMAGED:
-                raise
-            self._database.remove()
-            return 0
-        return count
+        """Forget everything; return how many entries went. Raises NoteUnreadable."""
+        return self.forget(lambda value: True, change=True)
 
     def forget(self, holds: Callable[[bytes], bool], *, change: bool) -> int:
         """Delete the entries whose value `holds` it, to `change`; return how many there are. Closes the file.
@@ -111,14 +92,14 @@ class _DiskCache:
         if not paths.root_of(self.path).is_file(self.path):
             return 0
         try:
-            with self._database.reading() as connection:
+            with self._opened.reading() as connection:
                 rows = connection.execute("SELECT key, value FROM entries")
                 keys = [(key,) for key, value in rows if holds(value)]
             if change:
-                with self._database.transaction() as connection:
+                with self._opened.transaction() as connection:
                     connection.execute("PRAGMA secure_delete=ON")
                     connection.executemany("DELETE FROM entries WHERE key = ?", keys)
-                with self._database.reading() as connection:
+                with self._opened.reading() as connection:
                     compact(connection, self.path)
             return len(keys)
         except NoteUnreadable as error:
@@ -136,9 +117,7 @@ class _DiskCache:
 
     @property
     def _opened(self) -> Database:
-        """The file; one that another process has deleted while it was open here is made anew."""
-        if not self.path.exists():
-            self._database.close()
+        """The file."""
         return self._database
 
     @contextmanager
@@ -156,7 +135,7 @@ class _DiskCache:
         if not self.path.exists():
             return values
         select, since = "SELECT value FROM entries WHERE key = ? AND made > ?", time.time() - self._max_age_s
-        with self._forgiving(), self._database.reading() as connection:
+        with self._forgiving(), self._opened.reading() as connection:
             for key in keys:
                 value = connection.execute(select, (key, since)).get
                 if value is not None:
@@ -186,6 +165,7 @@ class VectorCache(_DiskCache):
     def __init__(self, path: Path | None = None, limit: int = MAX_VECTORS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first vector."""
         super().__init__(path or paths.user_cache_dir() / "vectors.sqlite", limit)
+        self._is_taken_over = False
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the known vectors by key; vectors of several lengths are deleted instead.
@@ -212,12 +192,18 @@ class VectorCache(_DiskCache):
                     connection.execute(stale, (model, length))
         self._write(model, vectors)
 
-    def stats(self) -> CacheStats:
-        """Count the vectors; an empty count where they cannot be read."""
-        try:
-            return super().stats()
-        except NoteUnreadable:
-            return CacheStats(0, 0, self.limit, {})
+    @property
+    def _opened(self) -> Database:
+        """The file, with the vectors that version 0.1 kept: they may have been paid for."""
+        database = super()._opened
+        if not self._is_taken_over:
+            with database.transaction() as connection:
+                if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'").get:
+                    columns = "key, model, used_s, vector"
+                    connection.execute(f"INSERT OR IGNORE INTO entries SELECT {columns} FROM vectors")
+                    connection.execute("DROP TABLE vectors")
+            self._is_taken_over = True
+        return database
 
 
 class AnswerCache(_DiskCache):
@@ -304,7 +290,7 @@ def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]
     Indexes keep those of texts that are still there.
     """
     if change:
-        VectorCache().forget(lambda vector: True, change=True)
+        VectorCache().clear()
     return []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from commonplace.providers.llm.client import Client
     from commonplace.providers.reranking import GuardedReranker
     from commonplace.types import Estimate
+
+    Opened = Callable[[], Ledger]
 
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
@@ -113,15 +115,15 @@ def is_local(spec: Spec) -> bool:
     return True
 
 
-def models(settings: Embedding, ledger: Ledger | None = None) -> Iterator[Embedder | str]:
+def models(settings: Embedding, ledger: Opened | None = None) -> Iterator[Embedder | str]:
     """Make each embedding model that settings name, the first choice first; a text says why one is of no use.
 
-    The `ledger` records and caps their calls. Raises ConfigError.
+    The ledger that `ledger` opens records and caps their calls. Raises ConfigError.
     """
     return _made(specs(settings), settings, ledger)
 
 
-def former(settings: Embedding, ledger: Ledger, fingerprint: str) -> Embedder | None:
+def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | None:
     """Make the model that an index was filled with, if questions may go to it: None otherwise.
 
     It must be in the owner's settings, another model at the address that they name, or a bundled one: an
@@ -138,7 +140,7 @@ def former(settings: Embedding, ledger: Ledger, fingerprint: str) -> Embedder | 
     return None
 
 
-def _made(named: Sequence[Spec], settings: Embedding, ledger: Ledger | None) -> Iterator[Embedder | str]:
+def _made(named: Sequence[Spec], settings: Embedding, ledger: Opened | None) -> Iterator[Embedder | str]:
     for spec in named:
         try:
             model = guarded(spec, settings, ledger)
@@ -149,32 +151,31 @@ def _made(named: Sequence[Spec], settings: Embedding, ledger: Ledger | None) -> 
         yield str(opened) if opened and opened.permanent else model
 
 
-def guarded(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> Embedder:
+def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Embedder:
     """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
 
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = EMBEDDERS.create(spec)
-    if is_local(spec) and spec.provider != "builtin":
-        return model
-    from commonplace.providers.cache import VectorCache
-
     if spec.provider == "builtin":
         from commonplace.providers.embedding.builtin import CachedEmbedder
 
-        return CachedEmbedder(model, VectorCache())  # type: ignore[arg-type]
+        return CachedEmbedder(model)  # type: ignore[arg-type]
+    if is_local(spec):
+        return model
+    from commonplace.providers.cache import VectorCache
     from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.remote import GuardedEmbedder
 
-    batches = None
-    if ledger and settings.batch and batch.supports(model):
-        store = batch.Store(ledger.folder / "batches.json", ledger.folder / "locks" / "batches.lock")
+    calls, batches = ledger() if ledger else None, None
+    if calls and settings.batch and batch.supports(model):
+        store = batch.Store(calls.folder / "batches.json", calls.folder / "locks" / "batches.lock")
         batches = partial(batch.embed_each, model, store)
     return GuardedEmbedder(
         model,
         store=VectorCache(),
         breaker=breaker(),
-        budget=ledger.budget("embedding", settings) if ledger else None,
+        budget=calls.budget("embedding", settings) if calls else None,
         provider=spec.provider,
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
         batches=batches,

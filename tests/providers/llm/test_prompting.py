@@ -9,7 +9,7 @@ import pytest
 from commonplace.base.errors import ConfigError
 from commonplace.providers.llm import prompting
 
-GOOD = "---\npurpose: p\nvariables: error, schema\n---\n# user\n{{error}} and {{ schema }}\n"
+GOOD = "---\npurpose: p\n---\n# user\n{{error}} and {{ schema }}\n"
 
 
 @pytest.fixture
@@ -22,7 +22,6 @@ def own() -> Path:
 def test_what_ships_can_be_filled_in() -> None:
     for name in prompting.names():
         prompt = prompting.load(name)
-        assert prompt.purpose.endswith("."), name
         filled = prompt.messages(**{variable: f"<{variable}>" for variable in prompt.variables})
         text = "\n".join(message.content for message in filled)
         assert "{{" not in text, name
@@ -36,7 +35,8 @@ def test_each_prompt_is_on_the_page() -> None:
     for name in prompting.names():
         prompt = prompting.load(name)
         row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
-        assert prompt.purpose in row
+        purpose = (prompting.SHIPPED / f"{name}.md").read_text("utf-8").splitlines()[1]
+        assert purpose.removeprefix("purpose: ") in row
         assert all(f"`{variable}`" in row for variable in prompt.variables)
 
 
@@ -65,21 +65,18 @@ def test_exactly_the_declared_variables_are_taken() -> None:
 def test_the_owners_file_stands_in_the_place_of_what_ships(own: Path) -> None:
     (own / "repair.md").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
     prompt = prompting.load("repair")
-    assert prompt.path == own / "repair.md"
     assert prompt.messages(error="a", schema="b")[0].content == "a and b"
-    assert prompting.load("expand").path.parent == prompting.SHIPPED
+    (own / "repair.md").write_text("# user\n{{error}}{{schema}}")
+    assert prompting.load("repair").messages(error="a", schema="b")[0].content == "ab"
 
 
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (b"# user\n{{error}} {{schema}}", "header between two lines"),
-        (GOOD.replace("purpose: p\n", "").encode(), "the header must hold purpose, variables"),
-        (GOOD.replace("purpose", "purpos").encode(), "the header must hold"),
+        (b"---\n# user\n{{error}} {{schema}}", "must stand under"),
         (GOOD.replace("# user\n", "").encode(), "must stand under"),
-        (GOOD.replace("{{ schema }}", "").encode(), "declares error, schema and uses error"),
-        (GOOD.replace("error, schema", "error").replace("{{ schema }}", "").encode(), "variables must be error, schema"),
-        (GOOD.replace("{{error}}", "{{error}} {{x}}").encode(), "uses error, schema, x"),
+        (GOOD.replace("{{ schema }}", "").encode(), "variables must be error, schema, not error"),
+        (GOOD.replace("{{error}}", "{{error}} {{x}}").encode(), "not error, schema, x"),
         (b"\xff\xfe", "not UTF-8"),
         (b"x" * 70_000, "larger than"),
     ],

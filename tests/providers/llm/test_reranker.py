@@ -113,9 +113,7 @@ def test_a_failure_ends_it_and_so_does_time() -> None:
 def test_the_owner_may_ask_in_other_words(private_home: Path) -> None:
     folder = config.user_file().parent / "prompts"
     folder.mkdir(parents=True)
-    (folder / "rerank.md").write_text(
-        "---\npurpose: x\nvariables: question, passage\n---\n\n# user\n\nOurs: {{question}} {{passage}}\n"
-    )
+    (folder / "rerank.md").write_text("# user\n\nOurs: {{question}} {{passage}}\n")
     found, model = reranker(lambda request: told(0.5))
     found.score(QUESTION, ["tea"])
     assert model.requests[0].messages[-1].content == f"Ours: {QUESTION} tea"

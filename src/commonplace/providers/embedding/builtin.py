@@ -21,7 +21,6 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime
-from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import chinese
 from commonplace.providers.embedding.base import Kind, joined, quantize, unit_rows
@@ -150,8 +149,8 @@ class CachedEmbedder:
     Questions, and turns of chats with their words, are not kept.
     """
 
-    def __init__(self, inner: BuiltinEmbedder, store: Store[bytes]) -> None:
-        """Put a store before a model."""
+    def __init__(self, inner: BuiltinEmbedder, store: Store[bytes] | None = None) -> None:
+        """Put a store before a model, by default the user's."""
         self.inner, self._store = inner, store
         self.name, self.dimensions, self.scripts = inner.name, inner.dimensions, inner.scripts
         self.fingerprint, self.embed_words = inner.fingerprint, inner.embed_words
@@ -160,13 +159,16 @@ class CachedEmbedder:
         """Embed texts as (n, 384) float32 unit rows, those of passages as the index keeps them (int8)."""
         if kind == "query" or not texts:
             return self.inner.embed(texts, kind)
+        from commonplace.providers.cache import VectorCache, vector_key  # a question does without
+
+        store = self._store = self._store or VectorCache()
         keys = [vector_key(self.fingerprint, kind, text) for text in texts]
-        known = self._store.find(keys)
+        known = store.find(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             rows = quantize(self.inner.embed(list(missing.values()), kind))
             made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
-            self._store.keep(self.fingerprint, made)
+            store.keep(self.fingerprint, made)
             known |= made
         return unit_rows([known[key] for key in keys])
 

@@ -62,7 +62,7 @@ class CurrentModel:
         if self._former is None or self._former.fingerprint != fingerprint:
             self._former = None
             with suppress(CommonplaceError):
-                self._former = opening.former(self._settings, self.ledger(), fingerprint)
+                self._former = opening.former(self._settings, self.ledger, fingerprint)
         return self._former
 
     def ledger(self) -> Ledger:
@@ -86,7 +86,7 @@ class CurrentModel:
         chosen: Embedder | None = None
         reasons: list[str] = []
         try:
-            for model in opening.models(self._settings, self.ledger()):
+            for model in opening.models(self._settings, self.ledger):
                 if isinstance(model, str):
                     reasons.append(model)
                     continue

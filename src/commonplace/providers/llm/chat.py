@@ -23,7 +23,7 @@ from commonplace.providers.llm.base import Completion, Message, Request, TokenCh
 from commonplace.providers.refusals import TooLarge, Unanswered
 from commonplace.providers.services import Dialect
 
-ATTEMPTS, LONGEST_PAUSE_S = 4, 8.0
+ATTEMPTS = 4
 MAX_ANSWER_BYTES = 16_000_000
 _MAX_CONCESSIONS = 6
 Json = Mapping[str, Any]
@@ -102,13 +102,7 @@ class ChatModel:
                     self._dialect = other
             return ask()
 
-        return attempts.repeated(
-            concede_and_ask,
-            deadline,
-            ATTEMPTS,
-            longest_pause_s=LONGEST_PAUSE_S,
-            resend=False,
-        )
+        return attempts.repeated(concede_and_ask, deadline, ATTEMPTS, resend=False)
 
     def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:
         """The JSON of server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html."""

@@ -1,7 +1,7 @@
 """Prompts from files: what ships, what the owner put in its place, and the variables each one takes.
 
-A prompt is a Markdown file: a header between two lines of `---` with `purpose:` and `variables:` (names with
-commas between), then `# system` and `# user`, each with a text in which `{{name}}` stands for a variable.
+A prompt is a Markdown file: `# system` and `# user`, each with a text in which `{{name}}` stands for a
+variable. A header between two lines of `---` is for people.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ _ROLE = re.compile(r"^# (system|user)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt as read from `path`; `parts` are roles and texts with their markers."""
+    """A prompt; `parts` are roles and texts with their markers."""
 
     name: str
-    path: Path
-    purpose: str
-    variables: frozenset[str]
     parts: tuple[tuple[Role, str], ...]
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of the values that the texts take."""
+        return frozenset(marker for _, text in self.parts for marker in _MARKER.findall(text))
+
     def messages(self, **values: str) -> tuple[Message, ...]:
-        """Fill in exactly the declared variables; what they hold is not looked at for markers.
+        """Fill in exactly the variables; what they hold is not looked at for markers.
 
         Raises ConfigError for a missing or an extra one.
         """
@@ -71,22 +73,12 @@ def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
 
 
 def _read(name: str, path: Path) -> Prompt:
-    head, end, rest = _text(name, path).partition("\n---\n")
-    if not head.startswith("---\n") or not end:
-        _refuse(path, "must begin with a header between two lines of ---")
-    rows = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
-    header = {key.strip(): value.strip() for key, _, value in rows}
-    if sorted(header) != ["purpose", "variables"]:
-        _refuse(path, f"the header must hold purpose, variables, not {_listed(header)}")
-    before, *parts = _ROLE.split(rest)
+    text = _text(name, path)
+    before, *parts = _ROLE.split(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
     pairs = [(cast(Role, role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
     if before.strip() or not pairs or not all(text for _, text in pairs):
         _refuse(path, "the text must stand under `# system` or `# user`")
-    variables = frozenset(header["variables"].replace(",", " ").split())
-    used = {marker for _, text in pairs for marker in _MARKER.findall(text)}
-    if used != variables:
-        _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
-    return Prompt(name, path, header["purpose"], variables, tuple(pairs))
+    return Prompt(name, tuple(pairs))
 
 
 def _text(name: str, path: Path) -> str:
