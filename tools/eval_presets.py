@@ -44,7 +44,7 @@ class EveryScript:
     scripts = frozenset({"latin", "cjk"})
 
     def __init__(self, inner: Embedder) -> None:
-        self.inner, self.name, self.dimensions = inner, inner.name, inner.dimensions
+        self.inner, self.name = inner, inner.name
         self.fingerprint = inner.fingerprint
         if hasattr(inner, "estimate"):
             self.estimate = inner.estimate

@@ -147,7 +147,7 @@ def _vectors(ctx: click.Context) -> Kept:
     cache = VectorCache()
     stats = cache.stats()
     cache.close()
-    limit = f"at most {stats.limit:,} entries"
+    limit = f"at most {cache.limit:,} entries"
     models: dict[str, int] = {}
     for fingerprint, count in stats.models.items():
         name = model_of(fingerprint)
@@ -156,12 +156,12 @@ def _vectors(ctx: click.Context) -> Kept:
 
 
 def _answers(ctx: click.Context) -> Kept:
-    from commonplace.providers.cache import AnswerCache
+    from commonplace.providers.cache import MAX_AGE_S, AnswerCache
 
     cache = AnswerCache()
     stats = cache.stats()
     cache.close()
-    limit = f"at most {stats.limit:,} entries and {stats.max_age_s / _DAY_S:.0f} days"
+    limit = f"at most {cache.limit:,} entries and {MAX_AGE_S / _DAY_S:.0f} days"
     return Kept(
         "answers", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), stats.models
     )

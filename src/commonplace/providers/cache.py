@@ -44,18 +44,15 @@ CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)
 
 
 class CacheStats(NamedTuple):
-    """The size of a cache on disk: entries, bytes on disk, the most entries, entries by model.
+    """The size of a cache on disk: entries, bytes on disk, entries by model (fingerprint or name).
 
-    Models go by fingerprint or name. `oldest_s` is when the oldest was made, in seconds since 1970, 0 for
-    none; `max_age_s` how long one stays.
+    `oldest_s` is when the oldest was made, in seconds since 1970, 0 for none.
     """
 
     entries: int
     bytes: int
-    limit: int
     models: Mapping[str, int]
     oldest_s: float = 0.0
-    max_age_s: float = MAX_AGE_S
 
 
 class _DiskCache:
@@ -68,7 +65,7 @@ class _DiskCache:
     def stats(self) -> CacheStats:
         """Count the entries; an empty count without a file. Raises NoteUnreadable."""
         if not self.path.exists():
-            return CacheStats(0, 0, self.limit, {})
+            return CacheStats(0, 0, {})
         with self._opened.reading() as connection:
             rows: list[Any] = list(
                 connection.execute("SELECT model, count(*), min(made) FROM entries GROUP BY 1 ORDER BY 1")
@@ -77,7 +74,7 @@ class _DiskCache:
         size = sum(name.stat().st_size for name in names if name.exists())
         models = {model: count for model, count, _ in rows}
         oldest = min((made for _, _, made in rows), default=0.0)
-        return CacheStats(sum(models.values()), size, self.limit, models, oldest)
+        return CacheStats(sum(models.values()), size, models, oldest)
 
     def clear(self) -> int:
         """Forget everything; return how many entries went. Raises NoteUnreadable."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base import paths, remedies
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.config import keys
 from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.reranking import sigmoid
@@ -65,12 +66,9 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
     rows = {str(row["model"]).lower(): row for row in table(kind)}
     name = name or default(kind)
     if name.lower() not in rows:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name.lower(), rows, 3, 0.4)
-        names = ", ".join(str(rows[key]["model"]) for key in close)
-        hint = f"; did you mean {names}?" if close else f", such as {default(kind)}"
-        raise ConfigError(f"{kind}.model", f"{name!r} is none of fastembed's models{hint}")
+        names = [str(row["model"]) for row in rows.values()]
+        near = keys.near(name, names, otherwise=f"one of them is {default(kind)}")
+        raise ConfigError(f"{kind}.model", f"{name!r} is none of fastembed's models{near}")
     return rows[name.lower()]
 
 

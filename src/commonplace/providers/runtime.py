@@ -39,7 +39,7 @@ FATAL = 4  # the severity that is logged; what fails is raised anyway
 SHOWN = 200  # characters of a library's error: some hold a whole graph
 # A token is rarely more than a dozen characters; cutting first keeps a megabyte of text cheap.
 CHARACTERS_A_TOKEN = 32
-_T = TypeVar("_T")
+T = TypeVar("T")
 
 
 def check(provider: str) -> None:
@@ -94,8 +94,8 @@ def tokenizer(provider: str, data: bytes) -> Tokenizer:
 
 
 def run(
-    provider: str, work: Callable[[], _T], failed: str = "the model failed", *, permanent: bool = False
-) -> _T:
+    provider: str, work: Callable[[], T], failed: str = "the model failed", *, permanent: bool = False
+) -> T:
     """Do something with a model's library. Raises ProviderError for whatever that raises."""
     try:
         return work()
@@ -105,7 +105,7 @@ def run(
         raise ProviderError(provider, f"{failed} ({reason(error)})", permanent=permanent) from error
 
 
-def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
+def each(work: Callable[[str], T], texts: Sequence[str]) -> list[T]:
     """Run texts one by one, several at a time: each result depends on its text alone, without padding."""
     if len(texts) == 1:
         return [work(texts[0])]
@@ -131,7 +131,6 @@ def reason(error: BaseException) -> str:
 
 IDLE_S = 300.0  # a conversation pauses for less; what a model takes is some hundred megabytes
 LEAST_S = 0.01  # between two looks at one that is in use, however short its idle time
-T = TypeVar("T")
 
 
 class Shared(Generic[T]):

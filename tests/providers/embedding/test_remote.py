@@ -92,7 +92,7 @@ def test_texts_become_unit_rows_in_order(model: RemoteEmbedder) -> None:
         np.testing.assert_allclose(
             rows, [expected(model, text, kind) for text in texts], atol=1e-6, err_msg=kind
         )
-    assert model.dimensions == apis.DIMENSIONS
+    assert model.learned == apis.DIMENSIONS
 
 
 def test_making_a_model_asks_nothing(make: Make, server: Server) -> None:
@@ -106,7 +106,7 @@ def test_making_a_model_asks_nothing(make: Make, server: Server) -> None:
 
 def test_shorter_vectors_are_asked_for_and_made_unit_rows(make: Make) -> None:
     model = make(dimensions=5)
-    assert model.dimensions == 5
+    assert model.learned == 5
     (row,) = model.embed(["tea"], "passage")
     np.testing.assert_allclose(row, expected(model, "tea", "passage", 5), atol=1e-6)
 
@@ -362,10 +362,10 @@ def test_a_redirect_takes_no_key_along(model: RemoteEmbedder, provider: str, ser
 def test_the_length_is_learned_of_each_answer(model: RemoteEmbedder, provider: str, server: Server) -> None:
     """A server may have another model behind the same name: an index refuses what that gives."""
     model.embed(["tea"], "query")
-    assert model.dimensions == apis.DIMENSIONS
+    assert model.learned == apis.DIMENSIONS
     server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
     assert model.embed(["milk"], "query").shape == (1, 3)
-    assert model.dimensions == 3
+    assert model.learned == 3
 
 
 def test_another_length_than_asked_for_is_an_error(make: Make, provider: str, server: Server) -> None:
@@ -388,15 +388,6 @@ def test_the_first_failure_ends_the_other_requests(
     ]
     error = refused(model, [f"note {number}" for number in range(1200)])
     assert error.status == 401
-
-
-def test_an_unknown_model_is_asked_for_its_length(make: Make, server: Server) -> None:
-    model = make(model="my-own-model")
-    assert model.family is services.UNKNOWN
-    assert server.requests == []
-    assert model.dimensions == apis.DIMENSIONS
-    assert model.dimensions == apis.DIMENSIONS
-    assert len(server.requests) == 1
 
 
 def test_identity(make: Make, provider: str) -> None:
@@ -438,7 +429,6 @@ class TestKeys:
         monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
         model = EMBEDDERS.create(Spec("openai", deadline_s=17))
         assert model.name == "text-embedding-3-small (openai)"
-        assert model.dimensions == 1536
 
     def test_but_it_goes_to_the_provider_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)

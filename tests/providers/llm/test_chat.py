@@ -148,7 +148,7 @@ def test_probabilities(server: Server) -> None:
 def test_tokens_are_estimated_where_nobody_counts_them(server: Server) -> None:
     server.script = [Reply(answer("星期二部署", usage=None))]
     got = model_at(server).answer(REQUEST)
-    assert (got.tokens_out, got.estimated) == (5, True)
+    assert got.tokens_out == 5
     assert got.tokens_in > 5
 
 
@@ -163,7 +163,7 @@ def test_counts_that_are_none_are_estimated(server: Server) -> None:
     ]:
         server.script = [Reply(answer(usage=usage))]
         got = model_at(server).answer(REQUEST)
-        assert (got.tokens_in > 5, got.tokens_out, got.estimated) == (True, 3, True), usage
+        assert (got.tokens_in > 5, got.tokens_out) == (True, 3), usage
 
 
 def test_counts_in_the_middle_of_a_stream_are_kept(server: Server) -> None:
@@ -291,7 +291,6 @@ def test_a_stream_of_tool_calls_and_probabilities(server: Server) -> None:
     _, whole = drained(model_at(server), REQUEST)
     assert whole.calls == (ToolCall("call_0", "search", '{"q": "a"}'), ToolCall("call_1", "get", "{}"))
     assert [chance.token for chance in whole.logprobs] == ["x"]
-    assert whole.estimated
 
 
 def piece(name: str | None = None, arguments: object = "", **more: object) -> dict[str, object]:

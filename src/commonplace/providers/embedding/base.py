@@ -36,10 +36,6 @@ class Embedder(Protocol):
         """The name for people."""
 
     @property
-    def dimensions(self) -> int:
-        """Length of a vector."""
-
-    @property
     def scripts(self) -> frozenset[str]:
         """Scripts it serves: `latin`, `cjk`, or of that `han` alone, see `language.scripts`."""
 

@@ -152,7 +152,7 @@ class CachedEmbedder:
     def __init__(self, inner: BuiltinEmbedder, store: Store[bytes] | None = None) -> None:
         """Put a store before a model, by default the user's."""
         self.inner, self._store = inner, store
-        self.name, self.dimensions, self.scripts = inner.name, inner.dimensions, inner.scripts
+        self.name, self.scripts = inner.name, inner.scripts
         self.fingerprint, self.embed_words = inner.fingerprint, inner.embed_words
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:

@@ -73,16 +73,6 @@ class RemoteEmbedder:
         self.learned = spec.dimensions or 0  # length of a vector, 0 before the first answer
 
     @property
-    def dimensions(self) -> int:
-        """Length of a vector: configured, seen, known of the family, or else asked for now.
-
-        Only an unknown model that was never called makes a request here. Raises ProviderError.
-        """
-        if not (self.learned or self.family.dimensions):
-            self.embed([BLANK], "query")
-        return self.learned or self.family.dimensions
-
-    @property
     def fingerprint(self) -> str:
         """Provider, model, asked-for dimensions, and a digest of how texts are prepared.
 
@@ -279,11 +269,6 @@ class GuardedEmbedder:
         self._batches = batches
 
     @property
-    def dimensions(self) -> int:
-        """Length of a vector."""
-        return self.inner.dimensions
-
-    @property
     def fingerprint(self) -> str:
         """Changes with anything that changes a vector."""
         return self.inner.fingerprint
@@ -293,10 +278,8 @@ class GuardedEmbedder:
 
         The rows are those that the index would keep (int8), cached or not.
         """
-        import numpy as np
-
         if not texts:
-            return np.zeros((0, self.dimensions), np.float32)
+            return unpack([])
         purpose, key = _PURPOSES[kind], partial(vector_key, self.fingerprint, kind)
 
         def ask(missing: list[str]) -> list[bytes]:

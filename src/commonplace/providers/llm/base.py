@@ -88,7 +88,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `data` is its JSON where a schema was given, `estimated` says that the tokens are a guess.
+    """An answer. `data` is its JSON where a schema was given.
 
     `finish` is why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or what the provider says.
     After a repair the token counts are those of both calls; `cached` answers are free.
@@ -98,7 +98,6 @@ class Completion:
     model: str
     tokens_in: int = 0
     tokens_out: int = 0
-    estimated: bool = False
     data: object = None
     calls: tuple[ToolCall, ...] = ()
     logprobs: tuple[TokenChance, ...] = ()
@@ -147,7 +146,7 @@ def counted(read: Completion, request: Request, usage: object = None) -> Complet
         return replace(read, tokens_in=came, tokens_out=went)
     written = read.text + "".join(call.name + call.arguments for call in read.calls)
     went = min(tokens.about(written), request.max_tokens)
-    return replace(read, tokens_in=about_in(request), tokens_out=went, estimated=True)
+    return replace(read, tokens_in=about_in(request), tokens_out=went)
 
 
 def without_thoughts(text: str) -> str:

@@ -42,12 +42,11 @@ _ODD_REQUEST = frozenset({400, 422})
 class Estimate:
     """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` or None if unknown.
 
-    `most_tokens` is what a budget reserves for it. A call that the cache answers is free.
+    A call that the cache answers is free.
     """
 
     tokens_in: int
     tokens_out: int
-    most_tokens: int
     dollars: float | None
     cached: bool = False
 
@@ -158,19 +157,16 @@ class Client:
         messages: Sequence[Message],
         schema: Schema | None = None,
         *,
-        tools: Sequence[ToolSpec] = (),
         max_tokens: int = MAX_TOKENS,
-        temperature: float = 0.0,
-        logprobs: int = 0,
     ) -> Estimate:
         """Say what a call would take, without making it; a repair of JSON would come on top."""
-        request = Request(tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs)
+        request = Request(tuple(messages), schema, max_tokens=max_tokens)
         if self._guard.known([answer_key(self.model.fingerprint, request)]):
-            return Estimate(0, 0, 0, 0.0, cached=True)
+            return Estimate(0, 0, 0.0, cached=True)
         came = about_in(request)
         cost = self._guard.price(came, max_tokens)
         dollars = None if cost is None else cost / NANO
-        return Estimate(came, max_tokens, most_in(request) + max_tokens, dollars)
+        return Estimate(came, max_tokens, dollars)
 
     def _known(self, request: Request) -> Completion | None:
         """The answer in the cache, recorded with a cost of 0."""

@@ -63,7 +63,6 @@ def complete(ask: Callable[[Request], Completion], request: Request, provider: s
         data=data,
         tokens_in=first.tokens_in + second.tokens_in,
         tokens_out=first.tokens_out + second.tokens_out,
-        estimated=first.estimated or second.estimated,
     )
 
 
