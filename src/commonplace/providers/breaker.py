@@ -67,7 +67,7 @@ class Breaker:
             raise ProviderError(name.partition("#")[0], message, wait_s, permanent=bool(state.permanent))
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Count a failure, which may open the breaker; one of a call while it is open changes nothing."""
+        """Count a failure, which may open the breaker; one of a call while it is open is ignored."""
         with self._lock:
             if self.find(name) is not None:
                 return

@@ -284,7 +284,7 @@ class LocalReranker:
             return runtime.each(work, texts)
 
     def close(self) -> None:
-        """Keep nothing open; the model is given back when it is idle."""
+        """Keep no connection; the model is given back when it is idle."""
 
 
 def load(spec: Spec) -> LocalEmbedder:

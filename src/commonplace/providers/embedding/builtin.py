@@ -144,7 +144,7 @@ class BuiltinEmbedder:
 
 
 class CachedEmbedder:
-    """The bundled model behind the user's cache of vectors: a copied folder embeds nothing again.
+    """The bundled model behind the user's cache of vectors, where a copied folder finds them.
 
     Questions, and turns of chats with their words, are not kept.
     """
