@@ -17,7 +17,7 @@ from tests.attacks.parsers import PARSERS, REFUSALS, Parser
 # Read whatever a note is made of: these see every text, the others those that were once bad for any.
 BROAD = (
     "markdown.document.parse", "notes.recalled.strip_blocks", "markdown.comments.take", "markdown.statements.read",
-    "markdown.struck.of_lines", "search.wording.read", "revision.sentences.spans", "erasure.cutting.cut",
+    "markdown.struck.plain", "search.wording.read", "revision.sentences.spans", "erasure.cutting.cut",
     "transcripts.injected.without_injected",
 )  # fmt: skip
 ONCE_BAD = (
