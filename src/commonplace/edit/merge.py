@@ -26,7 +26,6 @@ from commonplace.markdown import comments, conflicts, metadata, references, stat
 from commonplace.markdown.document import Document, Edit, in_list
 from commonplace.notes import writes
 from commonplace.storage import diffs, journal
-from commonplace.storage.journal import Read
 from commonplace.types.changes import About, Change, Run
 
 _Kind = Literal["heading", "front matter", ""]

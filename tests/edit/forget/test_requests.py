@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import stat
+import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,8 +12,9 @@ import pytest
 from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.base.errors import ConfigError
-from commonplace.edit.forget import journal, requests, stores
+from commonplace.edit.forget import journal, requests
 from commonplace.edit.forget.targets import Targets
+from commonplace.storage import keyvalue
 from commonplace.types import Erasure, Selection
 
 
@@ -34,9 +34,6 @@ def test_what_is_asked_for_comes_back_as_it_was(memory: Memory) -> None:
     assert (found.selection, found.agent, found.session) == (selection, "helper", "s")
     assert found.preview.basis == preview.basis
     assert requests.find(memory.workspace, "1") == requests.find(memory.workspace, kept.code) == found
-    path = requests.folder(memory.workspace) / f"{kept.code}.json"
-    if os.name == "posix":
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = requests.keep(memory.workspace, selection, preview, agent="helper")
     assert again.code == kept.code
     requests.remove(memory.workspace, kept)
@@ -51,15 +48,15 @@ def test_after_a_week_it_is_gone_and_so_is_one_of_a_wrong_clock(memory: Memory) 
             memory.workspace, Selection("text", f"{days}"), Erasure(()), now=now + timedelta(days=days)
         )
     assert [one.selection.value for one in requests.listed(memory.workspace, now)] == ["-6"]
-    assert len(list(requests.folder(memory.workspace).iterdir())) == 1
+    assert len(keyvalue.each(memory.workspace, "request")) == 1
 
 
 def test_one_that_came_with_the_folder_is_not_shown(memory: Memory) -> None:
     kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
     planted = memory.workspace.derived / "requests" / "0123abcd.json"
     planted.parent.mkdir(parents=True)
-    own = (requests.folder(memory.workspace) / f"{kept.code}.json").read_bytes()
-    planted.write_bytes(own.replace(b'"Bo"', b'"Mira"'))
+    own = json.dumps(keyvalue.read(memory.workspace, "request", kept.code))
+    planted.write_text(own.replace('"Bo"', '"Mira"'))
     with Memory.open(memory.workspace.root, overrides={"embedding.provider": "none"}) as opened:
         assert [one.code for one in requests.listed(opened.workspace)] == [kept.code]
         aside = memory.workspace.derived / "old" / "requests" / planted.name
@@ -69,18 +66,12 @@ def test_one_that_came_with_the_folder_is_not_shown(memory: Memory) -> None:
         assert (done.left, aside.parent.parent.exists()) == ((), False)
 
 
-def test_what_is_no_request_is_removed_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
+def test_what_is_no_request_is_removed(memory: Memory) -> None:
     kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
-    folder = requests.folder(memory.workspace)
-    outside = tmp_path / "outside.json"
-    outside.write_bytes((folder / f"{kept.code}.json").read_bytes())
-    (folder / "00000000.json").symlink_to(outside)
-    for number, data in enumerate([b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"kind": 1}']):
-        (folder / f"1111111{number}.json").write_bytes(data)
-    (folder / "name.json").write_text("{}")
+    for number, value in enumerate(({}, {"kind": 1}, {"kind": "text", "value": "x", "also": 1})):
+        keyvalue.write(memory.workspace, "request", f"1111111{number}", value)
     assert [one.code for one in requests.listed(memory.workspace)] == [kept.code]
-    assert outside.exists()
-    assert len(list(folder.iterdir())) == 1
+    assert len(keyvalue.each(memory.workspace, "request")) == 1
 
 
 def test_nobody_is_flooded_and_no_agent_keeps_others_out(
@@ -127,7 +118,7 @@ def test_a_request_goes_with_the_note_that_it_asks_for(memory: Memory, asked: st
     done = memory.forget(Selection("note", BOX_PATH))
     assert done.complete, done.left
     assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
-    rest = b"".join(path.read_bytes() for path in requests.folder(memory.workspace).iterdir())
+    rest = b"".join(path.read_bytes() for path in memory.workspace.state.glob("state.sqlite*"))
     assert b"box" not in rest
 
 
@@ -149,16 +140,6 @@ def test_a_request_stays_while_another_note_says_it(memory: Memory) -> None:
     call(memory, "memory_forget", {"what": "kiln", "kind": "text"})
     assert memory.forget(Selection("note", BOX_PATH)).complete
     assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
-
-
-def test_the_scan_finds_a_request_that_nobody_removed(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (memory.workspace.root / BOX_PATH).write_text(BOX)
-    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
-    monkeypatch.delitem(stores.STORES, "requests")
-    (left,) = memory.forget(Selection("note", BOX_PATH)).left
-    assert left.path.startswith("STATE/requests/")
 
 
 def test_one_that_was_killed_takes_the_request_along(memory: Memory) -> None:

@@ -1,31 +1,28 @@
 """Requests of agents to forget, until the owner approves or refuses them, or a week has passed.
 
-A file for each in `requests/` of the state holds the words that are to go.
+Each is a value of `state.sqlite` and holds the words that are to go.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from commonplace.base import locks, paths, records, remedies
+from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Targets
 from commonplace.redaction.redact import public
+from commonplace.storage import keyvalue, state
 from commonplace.types.changes import Erased, Erasure, Selection, SelectionKind
 from commonplace.types.store import Site
 
 LASTS = timedelta(days=7)
 MOST, MOST_IN_ALL = 50, 500  # waiting requests of one agent and of all: few enough to read
-_LARGEST = 4 << 20  # bytes of one
-_NAME = re.compile(r"[0-9a-f]{8}")
-_ENDING = ".json"
+_KIND = "request"  # of `storage.keyvalue`
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +66,6 @@ class Request:
         return self.code in targets.requests or targets.overlaps(self.targets)
 
 
-def folder(workspace: paths.Workspace) -> Path:
-    """Where they lie."""
-    return workspace.state / "requests"
-
-
 def keep(
     workspace: paths.Workspace,
     selection: Selection,
@@ -93,7 +85,6 @@ def keep(
     with locks.locked(paths.lock_file(workspace, "requests")):
         code = check_room(workspace, selection, agent, now) or secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
-        path = folder(workspace) / f"{code}{_ENDING}"
         record = {
             "kind": selection.kind,
             "value": selection.value,
@@ -103,8 +94,7 @@ def keep(
             "agent": agent,
             "session": session,
         }
-        with records.translated(path):
-            workspace.kept.exchange(path, records.encode(record), alone=True)
+        keyvalue.write(workspace, _KIND, code, record)
     return request
 
 
@@ -128,28 +118,18 @@ def check_room(
 
 
 def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
-    """Return what waits, oldest first; those older than `LASTS`, and damaged ones, are removed."""
+    """Return the waiting requests, oldest first; remove those older than `LASTS`, and damaged ones."""
     now = now or datetime.now().astimezone()
-    waiting = []
-    for path, request in _all(workspace):
-        # One from the future is of a clock that was wrong; it would never grow old.
-        if request is None or abs(now - request.at) > LASTS:
-            records.remove(workspace.kept, path)
-        else:
-            waiting.append(request)
+    # A request from the future was written by a clock that was wrong; it would never grow old.
+    waiting = [one for one in kept(workspace) if abs(now - one.at) <= LASTS]
+    names = {name for name, _ in keyvalue.each(workspace, _KIND)} - {one.code for one in waiting}
+    keyvalue.remove(workspace, _KIND, names, erase=True)
     return sorted(waiting, key=lambda request: (request.at, request.code))
 
 
 def kept(workspace: paths.Workspace) -> list[Request]:
-    """Return all that lie here, those that no longer count as well."""
-    return [request for _, request in _all(workspace) if request]
-
-
-def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:
-    with records.translated(folder(workspace)):
-        names = workspace.kept.names(folder(workspace))
-    every = [folder(workspace) / name for name in names if name.endswith(_ENDING)]
-    return [(path, read(workspace, path)) for path in every]
+    """Return all requests, also those that no longer count."""
+    return [found for one in keyvalue.each(workspace, _KIND) if (found := _read(*one))]
 
 
 def find(workspace: paths.Workspace, name: str) -> Request:
@@ -165,33 +145,29 @@ def find(workspace: paths.Workspace, name: str) -> Request:
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name the requests of agents that hold any of it, or ask for some of it; remove them to `change`."""
-    workspace, erased = site.workspace, []
-    for path in records.listed(workspace.kept, folder(workspace)):
-        request = read(workspace, path)
-        words = request.preview.basis.decode("utf-8", "replace") if request else ""
-        text = records.load(workspace.kept, path).decode("utf-8", "replace")
+    workspace, gone = site.workspace, []
+    for name, fields in keyvalue.each(workspace, _KIND):
+        request, basis = _read(name, fields), str(fields.get("basis"))
+        text = "\n".join(map(str, fields.values()))
         asks = request is not None and request.goes_with(targets)
-        if asks or targets.matches(text) or targets.matches(words, escaped=True):
-            erased.append(Erased("requests", site.shown(path)))
-            if change:
-                records.remove(workspace.kept, path)
-    return erased
+        if asks or targets.matches(text) or targets.matches(basis, escaped=True):
+            gone.append(name)
+    if change:
+        keyvalue.remove(workspace, _KIND, gone, erase=True)
+    return [Erased("requests", site.shown(state.path(workspace))) for _ in gone]
 
 
 def remove(workspace: paths.Workspace, request: Request) -> None:
-    """Remove one that was answered."""
-    records.remove(workspace.kept, folder(workspace) / f"{request.code}{_ENDING}")
+    """Remove a request that was answered."""
+    keyvalue.remove(workspace, _KIND, [request.code], erase=True)
 
 
-def read(workspace: paths.Workspace, path: Path) -> Request | None:
-    """Return what a file says; None for a damaged one."""
-    if not _NAME.fullmatch(path.stem):
-        return None
+def _read(code: str, fields: dict[str, Any]) -> Request | None:
+    """Return the request of a value; None for a damaged one."""
     try:
-        fields = records.read(workspace.kept, path, limit=_LARGEST)
         selection = Selection(fields["kind"], str(fields["value"]), tuple(map(str, fields["also"])))
         preview = Erasure((), dry_run=True, basis=fields["basis"].encode("utf-8", "surrogatepass"))
         at = datetime.fromisoformat(fields["at"]).astimezone()
-        return Request(path.stem, selection, preview, at, str(fields["agent"]), str(fields["session"]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return Request(code, selection, preview, at, str(fields["agent"]), str(fields["session"]))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -24,7 +24,6 @@ from commonplace.base.database import SIDE_FILES, connect, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.base.snapshot import standing
-from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
 from commonplace.markdown.document import decode
@@ -82,12 +81,7 @@ def scan(site: Site, targets: Targets) -> list[Trace]:
     for path in map(Path, files(site, lambda error: closed(Path(error.filename), error))):
         shown = site.shown(path)
         try:
-            count = of_file(path, sought)
-            if not count and path.parent == requests.folder(site.workspace):
-                # A request of an agent may hold lines that were forgotten, whose words are not looked for.
-                request = requests.read(site.workspace, path)
-                count = int(request is not None and request.goes_with(targets))
-            if count:
+            if count := of_file(path, sought):
                 traces.append(Trace(shown, count))
             elif targets.matches(shown):
                 traces.append(Trace(shown, 1, "its name says it: rename it"))
