@@ -16,8 +16,8 @@ from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
 from commonplace.chunking import breakpoints, code, passages
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.config import collections as config_collections
 from commonplace.config import loading
-from commonplace.config import loading as config_collections
 from commonplace.edit import resolve
 from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets

@@ -39,7 +39,8 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "白茶 1.md").write_text("# White tea\n")
     run("collection", "add", str(tmp_path / "docs"))
-    Workspace(workspace).settings.write_text("[agents.scout.search]\nlimit = 5\n")
+    (workspace / ".commonplace").mkdir(exist_ok=True)
+    (workspace / ".commonplace" / "config.toml").write_text("[agents.scout.search]\nlimit = 5\n")
     journal.put(Workspace(workspace), Made("20260213-100000-abcdef", About("write", "x"), "", (), "done"))
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text("")
@@ -90,10 +91,11 @@ def test_many_notes_are_bounded(workspace: Path) -> None:
 
 def test_what_is_wrong_offers_nothing_and_says_nothing(workspace: Path, tmp_path: Path) -> None:
     assert offered(tmp_path / "none", "get", typed="M") == []
-    Workspace(workspace).settings.write_text("[search\n")
+    (workspace / ".commonplace").mkdir(exist_ok=True)
+    (workspace / ".commonplace" / "config.toml").write_text("[search\n")
     assert offered(workspace, "search", "-c") == offered(workspace, "get", typed="M") == []
     (workspace / "memory" / "a\x1b[31m.md").write_text("- x\n")
-    Workspace(workspace).settings.unlink()
+    (workspace / ".commonplace" / "config.toml").unlink()
     assert offered(workspace, "get", typed="memory/a") == []
 
 

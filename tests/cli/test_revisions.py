@@ -135,7 +135,7 @@ def test_git_that_could_not_is_a_warning(
     (workspace / ".git" / "index.lock").touch()
     result = run("undo")
     assert result.exit_code == 0
-    assert "not committed yet: another git is at work" in result.stderr
+    assert "not committed yet: another git (index.lock) is under way" in result.stderr
     assert "index.lock" in run("log", "2").stdout or "index.lock" in run("log", "--diff").stdout
 
 
