@@ -21,6 +21,7 @@ from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.changes import transaction
 from commonplace.memory import Memory
+from commonplace.storage import state
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import called, command, environment
 from tests.places import settings_file
@@ -45,6 +46,8 @@ def can_drop() -> bool:
 
 def unprivileged(call: Callable[[], Done]) -> Done:
     """Call a function without the privileges of root: in a thread, which gives them up for good."""
+    for file in state._files.values():
+        file.close()  # a file that is open can be read whatever its mode says
     if not ROOT:
         return call()
 
@@ -483,7 +486,7 @@ def test_a_record_that_may_not_be_read_stops_no_search(ask: Ask, workspace: Path
     (paths.Workspace(workspace).state / "state.sqlite").chmod(0)
     assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
     assert ask("sync").returncode == 0
-    assert ask("log").returncode == 3
+    assert "state.sqlite" in in_one_line(ask("log"))
 
 
 def test_folders_that_may_not_be_read_are_named_and_end_nothing(
