@@ -166,7 +166,7 @@ def test_every_command_of_the_skill_works(notes: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(notes)
     call("init")
     (notes / "memory" / "2026-02-13.md").write_text(
-        "\n" * 11 + "- Deploys go out on Tuesdays. Mira signs them off.\n" + "\n" * 6
+        "\n" * 11 + "- Mira signs them off.\n- Deploys go out on Tuesdays.\n" + "\n" * 5
     )
     docid = json.loads(call("get", "memory/2026-02-13.md", "--format", "json").stdout)["docid"]
     called = 0

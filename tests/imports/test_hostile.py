@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import PreviewOutdated
-from commonplace.base.paths import Workspace
 from commonplace.changes import transaction
 from commonplace.imports import kinds
 from commonplace.memory import Memory, create
@@ -80,12 +79,10 @@ def test_the_same_thing_twice_at_its_source_is_one_entry(root: Path) -> None:
     assert written(root)["memory/mem0.md"].count("<!-- by: agent") == 1
 
 
-def test_a_record_that_is_damaged_or_came_with_the_folder_is_not_believed(root: Path) -> None:
-    record = Workspace(root).imports
+def test_a_record_that_came_with_the_folder_is_not_believed(root: Path) -> None:
     planted = root / ".commonplace" / "imports.json"
-    for path in (record, planted):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"imports": [{"run": "", "files": {"x": ["", "", {}]}}]}))
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(json.dumps({"imports": [{"run": "", "files": {"x": ["", "", {}]}}]}))
     carry(root, Fact("1", "Once."))
     assert "Once." in written(root)["memory/mem0.md"]
     assert carry(root, Fact("1", "Once.")).run == ""  # type: ignore[attr-defined]

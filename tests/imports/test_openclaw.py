@@ -14,6 +14,7 @@ from commonplace.base.paths import Workspace
 from commonplace.changes import undo
 from commonplace.imports import openclaw
 from commonplace.memory import Memory
+from commonplace.storage import keyvalue
 from tests.imports.conftest import Bring, written
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
@@ -74,7 +75,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(root: Path, home: Path, brin
     shown = bring(home, dry_run=True, show=True)
     assert written(root) == before
     assert config.load(root).collections == {}
-    assert not Workspace(root).imports.exists()
+    assert keyvalue.each(Workspace(root), "import") == []
     assert "+- Mira maintains billing." in shown.diff
     done = bring(home)
     assert (shown.files, shown.settings) == (done.files, done.settings)
@@ -82,12 +83,13 @@ def test_a_dry_run_says_the_same_and_writes_nothing(root: Path, home: Path, brin
 
 def test_a_second_import_writes_nothing(root: Path, home: Path, bring: Bring) -> None:
     bring(home)
-    before, record = written(root), Workspace(root).imports.read_bytes()
+    before, record = written(root), keyvalue.each(Workspace(root), "import")
     again = bring(home)
     assert {file.outcome for file in again.files} | {one.outcome for one in again.settings} == {"same"}
     assert again.run == ""
     assert written(root) == before
-    assert Workspace(root).imports.read_bytes() == record
+    assert record
+    assert keyvalue.each(Workspace(root), "import") == record
 
 
 def test_what_has_changed_there_is_brought_up_to_date(root: Path, home: Path, bring: Bring) -> None:
@@ -165,7 +167,8 @@ def test_the_home_and_its_workspace_are_the_same_source(root: Path, home: Path, 
 def test_a_lost_record_doubles_nothing(root: Path, home: Path, bring: Bring) -> None:
     bring(home)
     before = written(root)
-    Workspace(root).imports.unlink()
+    for path in Workspace(root).state.glob("state.sqlite*"):
+        path.unlink()
     again = bring(home)
     assert written(root) == before
     assert {file.outcome for file in again.files} <= {"same", "taken"}

@@ -141,7 +141,7 @@ def near(name: str, known: Iterable[str], otherwise: str = "") -> Message:
     from difflib import get_close_matches
 
     known = sorted(known)
-    close = get_close_matches(name, known, 1, 0.5)
+    close = [one for one in known if name and one.startswith(name)] or get_close_matches(name, known, 1, 0.5)
     if close:
         return message("near", "; did you mean {near}?", near=close[0])
     if otherwise:

@@ -18,7 +18,7 @@ from commonplace.markdown import comments, structure, turns
 from commonplace.types import Note
 
 MARK = "~~"
-STRUCK = lazy(r"(?<![\\~])~~(?=[^\s~])((?:\\~(?!~(?!~))|(?!~~).)++)(?<=\S)~~(?!~)")
+STRUCK = lazy(r"(?<![\\~])~~(?=[^\s~])((?:\\~(?!~(?!~))|(?!~~|\\~(?!~(?!~))).)+)(?<=\S)~~(?!~)")
 _BOX = lazy(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
 # Quotation marks, the type of a callout, the mark of a list, a box, the hour.
 _LEAD = lazy(
