@@ -182,7 +182,9 @@ class _Drain:
                 append(self._queue.workspace.kept, self._queue.set_aside, rows[0][1].encode() + b"\n")
             self._set_aside += 1
         with state.writing(self._queue.workspace) as connection:
-            connection.executemany("DELETE FROM queue WHERE id = ?", [(number,) for number, _ in rows])
+            connection.executemany(
+                "DELETE FROM queue WHERE id = ? AND data = ?", rows
+            )  # ids of a new file repeat
 
 
 def decoded(data: str | bytes) -> Entry | None:

@@ -133,7 +133,7 @@ def _file(workspace: paths.Workspace) -> _File:
     """The open file of a workspace; another one where it was deleted or replaced meanwhile."""
     place = path(workspace)
     file = _files.get(place)
-    if file is not None and file.inode not in (0, _inode(place)):
+    if file is not None and file.inode and not (file.inode == _inode(place) > 0):
         file.close()
         file = None
     if file is None:
