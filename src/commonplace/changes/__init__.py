@@ -1,1 +1,1 @@
-"""Generated changes of notes: made whole or not at all, and taken back."""
+"""Generated changes of notes: atomic, recorded, committed to git, undone."""

@@ -1,4 +1,4 @@
-"""Collections and contexts that an import adds to the settings, and that its undo takes away."""
+"""Collections and contexts that an import adds to the settings, and that its undo removes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def add(
     *,
     dry_run: bool = False,
 ) -> tuple[list[ImportedSetting], list[FileFailure]]:
-    """Add the collections and contexts that are not there; those that are stay as they are.
+    """Add the missing collections and contexts; existing settings stay as they are.
 
-    What cannot be added is returned with the reason. Raises ConfigError where the settings cannot be loaded.
+    Return the settings, and the failures with their reasons. Raises ConfigError if loading fails.
     """
     done: list[ImportedSetting] = []
     failed: list[FileFailure] = []
     settings = config.load(root)
-    names: dict[str, str] = {}  # of folders, as they are called here
+    names: dict[str, str] = {}  # of collections, by the name of the imported folder
     taken = dict(settings.collections)
     for folder in folders:
         try:
@@ -47,7 +47,7 @@ def add(
             done.append(setting)
     for one in descriptions:
         if one.folder and one.folder not in names:
-            continue  # of a collection that was left out, and is named
+            continue  # its collection failed, and is reported
         prefix = normal_prefix("/".join(filter(None, (names.get(one.folder, ""), one.prefix))))
         there, text = settings.contexts.get(prefix), one.text.strip()
         outcome: Outcome = "new" if there is None else "same" if there == text else "edited"
@@ -64,7 +64,7 @@ def add(
 def _collected(
     root: Path, source: str, folder: Folder, taken: dict[str, Collection], *, dry_run: bool
 ) -> ImportedSetting:
-    """Add one collection, unless its folder is one already. Raises ConfigError, NoteUnreadable."""
+    """Add a collection, unless one has its folder and globs. Raises ConfigError, NoteUnreadable."""
     real = os.path.realpath(os.path.expanduser(folder.path))
     globs = folder.globs or DEFAULT_GLOBS
     for name, one in taken.items():
@@ -90,7 +90,7 @@ def _collected(
 
 
 def _free_name(name: str, source: str, taken: Mapping[str, object]) -> str:
-    """A name for a collection that no other has. Raises ConfigError."""
+    """Return a valid name for a collection that is not taken. Raises ConfigError."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in name.lower())
     plain = plain.strip("-_")[:50] or source
     free = next((one for one in (plain, f"{plain}-{source}") if one not in taken), "")
@@ -103,19 +103,19 @@ def _free_name(name: str, source: str, taken: Mapping[str, object]) -> str:
 
 
 def withdraw(workspace: paths.Workspace, undone: Iterable[Run]) -> list[ImportedSetting]:
-    """Take away what imports added that were just undone, and return it; what was changed since stays.
+    """Remove and return the settings that undone imports added; settings changed since stay.
 
     Raises ConfigError, NoteUnreadable.
     """
     gone, _ = receipts.added(workspace, (run.about.undoes for run in undone), _standing(workspace))
-    for one in gone:  # contexts first: a collection takes those below it with it
+    for one in gone:  # contexts first: removing a collection removes its contexts
         remove = config.remove_context if one.kind == "context" else config.remove_collection
         remove(workspace.root, one.name)
     return gone
 
 
 def lacking(workspace: paths.Workspace, redone: Iterable[Run]) -> int:
-    """Count what imports added that an undo of their undo did not bring back: only its hash is kept.
+    """Count the settings that redone imports had added and that are missing: only hashes are kept.
 
     Raises ConfigError.
     """
@@ -125,7 +125,7 @@ def lacking(workspace: paths.Workspace, redone: Iterable[Run]) -> int:
 
 
 def _standing(workspace: paths.Workspace) -> list[ImportedSetting]:
-    """The contexts and collections of a workspace, as an import would name them."""
+    """Return the contexts and collections of a workspace as imported settings, with outcome `gone`."""
     settings = config.load(workspace.root)
     contexts = [ImportedSetting("context", *pair, "gone") for pair in settings.contexts.items()]
     collections = [

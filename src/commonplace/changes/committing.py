@@ -1,8 +1,8 @@
-"""Generated changes as commits of git, apart from what people edit: exactly their files, exactly their bytes.
+"""Commits of generated changes in git, apart from edits of the owner: exactly their files and bytes.
 
-Nothing on disk is touched. What the owner had edited and not committed goes into a commit before it; what is
-staged stays staged. Runs are committed in their order under a lock, so that one whose process was killed
-in between is committed with the next.
+Notes on disk are not touched. Uncommitted edits of the owner to these files go into a commit of their own
+before; other staged changes stay staged. Runs are committed in order under a lock: a run whose process was
+killed is committed with the next one.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from commonplace.storage import git, journal
 from commonplace.storage.git import Entry, GitError, Repository
 from commonplace.types.changes import Run
 
-LOCK_WAIT_S = 30.0  # for another process that commits; it takes a tenth of a second
-_LONGEST = 50  # runs that are looked at for some that wait: a process that was killed leaves one
+LOCK_WAIT_S = 30.0  # for another process that commits; a commit takes about 0.1 s
+_LONGEST = 50  # newest runs searched for waiting runs; a killed process leaves one
 _SUBJECT = 200  # characters
 
 Entries = dict[str, Entry]
 
 
 def commit(workspace: paths.Workspace, run: Run) -> Run:
-    """Commit a run that is done, and those before it that wait; return it with the commit or the reason.
+    """Commit a finished run and earlier waiting runs; return it with the commit, or the reason for a failure.
 
-    Raises nothing: a git that fails fails no run. What may pass, such as a merge that is under way, lets it
-    wait for the next.
+    An error is recorded, not raised: the run then waits for the next commit. The error may be temporary,
+    such as a merge under way.
     """
     try:
         with (
@@ -53,7 +53,7 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
 
 
 def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
-    """Write down what became of a run in git, beside what others have written down of it meanwhile."""
+    """Add the commit, or the reason why it is missing, to the current record of a run."""
     with suppress(CommonplaceError), locks.locked(paths.lock_file(workspace, "notes")):
         current = journal.load(workspace, run.id)
         if current is not None:
@@ -63,11 +63,11 @@ def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
 
 
 def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tuple[str, str]:
-    """Commit what can be of a run; return the commit, and what it lacks. Raises GitError, OSError."""
+    """Commit the files of a run; return the commit, and the files left out. Raises GitError, OSError."""
     head, left_out = repository.head, list[str]()
     places = _places(workspace, repository, run, left_out)
     held = repository.tree(head, places)
-    edits: Entries = {}  # what was edited before the run and is not committed
+    edits: Entries = {}  # edited before the run and not committed
     ours: Entries = {}
     for path, place in places.items():
         there = held.get(path, Entry())
@@ -87,8 +87,8 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
     by = " ".join(filter(None, [about.by, about.agent, about.session and f"in session {about.session}"]))
     message = _message(about.title, about.why, f"By: {_line(by)}\nRun: {run.id}")
     made = repository.commit(made, ours, message)
-    # The index first: where another git holds it nothing has happened yet, and a kill in between leaves the
-    # change staged.
+    # The index first: if another git has locked it, no ref has changed yet, and a kill in between leaves
+    # the change staged.
     repository.update(edits | ours)
     try:
         repository.advance(head, made, f"commonplace: {_line(about.title)}")
@@ -99,9 +99,9 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
 
 
 def _staged(repository: Repository, moments: list[Entries]) -> Entries:
-    """What the index of the owner holds of the files of a run (the last of its `moments`).
+    """Return the owner's index entries for the files of a run (the last of its `moments`).
 
-    Raises GitError for a conflict, and for what would be lost by moving on: what stood there at no moment.
+    Raises GitError for a conflict, and for an entry found at no moment, which the commit would lose.
     """
     ours = moments[-1]
     rows = repository.staged(ours)
@@ -117,7 +117,7 @@ def _staged(repository: Repository, moments: list[Entries]) -> Entries:
 def _places(
     workspace: paths.Workspace, repository: Repository, run: Run, left_out: list[str]
 ) -> dict[str, int]:
-    """The files of a run that git may keep: their path in the repository, their place in the run."""
+    """Return the index in `run.files` of each file that git may keep, by its path in the repository."""
     places: dict[str, int] = {}
     for place, file in enumerate(run.files):
         if not file.left:
@@ -138,12 +138,12 @@ def _places(
 def _sides(
     workspace: paths.Workspace, repository: Repository, run: Run, place: int, path: str, there: Entry
 ) -> tuple[Entry, Entry] | None:
-    """What git would hold of a file before the run, and after it; None where that is not known any more.
+    """Return the git entries of a file before and after a run; None if it has changed since.
 
-    Where the bytes before it are not kept, it is what git holds now (`there`).
+    If the run keeps no bytes, the entry before it is that of HEAD (`there`).
     """
     file, mode = run.files[place], there.mode
-    if mode not in ("100644", "100755"):  # git does not know it: by whether it may be run
+    if mode not in ("100644", "100755"):  # not in git: by its executable bit
         mode = "100644"
         with suppress(OSError):
             if os.stat(workspace.root / file.path).st_mode & stat.S_IXUSR:
@@ -157,7 +157,7 @@ def _sides(
         before, after = (entry(journal.content(workspace, run, place, side)) for side in journal.SIDES)
         if there in (before, after):
             return before, after
-    # Somebody may have committed, or gone on, since; the commit of what came later holds that.
+    # HEAD has neither side: if the file has changed since, a later commit has its content.
     now = journal.read(workspace, file.path)
     if journal.digest(now) != file.after:
         return None
@@ -165,7 +165,7 @@ def _sides(
 
 
 def _message(title: str, why: str = "", rest: str = "") -> str:
-    """A commit message: subject, reason, trailers; without private parts and secrets."""
+    """Return a commit message (subject, reason, trailers) without private parts and secrets."""
     parts = [f"commonplace: {_line(title)}", screen.clean(public(why).strip()), rest]
     return "\n\n".join(filter(None, parts)) + "\n"
 

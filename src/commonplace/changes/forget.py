@@ -1,7 +1,7 @@
-"""The record of generated changes without what is forgotten: the bytes kept of notes, titles and reasons.
+"""Removal of forgotten content from the record of changes and from stored versions of notes.
 
-Undoing a change stays exact: the bytes after it are changed as the note itself was, and hashed anew. A note
-that is forgotten as a whole is not brought back.
+An undo stays exact: recorded bytes are edited as the note itself was, and hashed again. A note that is
+forgotten as a whole cannot be restored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from commonplace.storage import diffs, journal, state
 from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
 
-FORGOTTEN = "[forgotten]"  # stands for the path of a note that was forgotten
+FORGOTTEN = "[forgotten]"  # replaces the path of a forgotten note
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the changes that hold any of it, and in how many files; remove it to `change`."""
+    """Return the changes that contain a target, with the number of files; with `change`, remove targets."""
     erased, workspace = list[Erased](), site.workspace
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
         for run in journal.listed(workspace):
@@ -42,7 +42,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 
 
 def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
-    """The record of a run with these files, which says nothing of it."""
+    """Return the record of a run with these files, and without targets in its texts."""
 
     def unnamed(text: str) -> str:
         for path in targets.notes:
@@ -62,14 +62,14 @@ def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
 def _file(
     workspace: paths.Workspace, run: Run, place: int, targets: Targets, blobs: list[bytes]
 ) -> ChangedFile:
-    """A file of a change as it is to be recorded; bytes that are new are added to `blobs`."""
+    """Return the record of a file of a change without targets; append its changed bytes to `blobs`."""
     file, sides = run.files[place], dict[str, bytes | None]()
     if targets.owns(file.path) or file.path == FORGOTTEN:
         return ChangedFile(FORGOTTEN, "", "", "was forgotten")
     file = replace(file, left=targets.mask(file.left))
     try:
         before = {side: journal.content(workspace, run, place, side) for side in journal.SIDES}
-    except NoteUnreadable:  # damaged, so that nobody can look into them; or a change that keeps none
+    except NoteUnreadable:  # damaged, so not searchable; or the run keeps no bytes
         return ChangedFile(file.path, "", "", "is damaged") if run.kept and not file.left else file
     for side, data in before.items():
         rest = sides[side] = data if data is None else edited(workspace, file.path, data, targets)
@@ -83,7 +83,7 @@ def _file(
 
 
 def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets) -> bytes | None:
-    """Return the bytes of a note without it: exactly as the note itself became, where they were its bytes."""
+    """Return the bytes of a note without targets; if the note itself had these bytes, its new bytes."""
     digest = journal.digest(data)
     for note in targets.known:
         if (note.path, note.before) == (path, digest):
@@ -94,10 +94,10 @@ def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets)
 
 
 def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Name the notes of whose versions some hold any of it, and what was overwritten; remove it to `change`.
+    """Return the stored versions and overwritten copies that contain a target; with `change`, remove targets.
 
-    All versions of a note that is forgotten go. Hashes of lines that were taken out stay: by them it is
-    noticed where an old version comes back.
+    All versions of a wholly forgotten note are removed. Hashes of removed lines stay: they detect the
+    return of an old version.
     """
     workspace, erased = site.workspace, list[Erased]()
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
@@ -127,7 +127,7 @@ def _owns(targets: Targets, note: str) -> bool:
 
 
 def _copy_without(workspace: paths.Workspace, copy: overwritten.Copy, targets: Targets) -> overwritten.Copy:
-    """What was overwritten without it; no lines are left of a note that is forgotten."""
+    """Return an overwritten copy without targets; without any line if its note is forgotten as a whole."""
     keys = set(map(writes.key_of, targets.notes))
     if _owns(targets, copy.note) or copy.name.rpartition("-")[2] in keys:
         return copy._replace(ours=b"", base=b"", back=frozenset())

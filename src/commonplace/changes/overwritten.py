@@ -14,10 +14,10 @@ from commonplace.storage import diffs
 
 
 class Copy(NamedTuple):
-    """A version of ours that was overwritten, and the one that both sides began with.
+    """A version of a note that we wrote and another program overwrote, and the common base of both.
 
-    `note` is empty where it is not known whose they are. `back` are hashes of lines that the other program
-    brought back: we had taken them out.
+    `note` is the path of the note, empty if unknown. `back` are hashes of lines that we had removed and the
+    other program restored.
     """
 
     name: str
@@ -27,13 +27,13 @@ class Copy(NamedTuple):
     back: frozenset[str] = frozenset()
 
     def lines(self, now: bytes = b"") -> list[str]:
-        """Return the lines that the other program's version lacked, and that do not stand there now."""
+        """Return our lines that are neither in the base nor in `now`."""
         known = writes.said(self.base) + writes.said(now)
         return [text for text in writes.texts(self.ours) if not known[text]]
 
 
 def copies(workspace: paths.Workspace) -> list[Copy]:
-    """Return what was overwritten, oldest first. Raises NoteUnreadable."""
+    """Return the overwritten versions, oldest first. Raises NoteUnreadable."""
     return [_read(workspace, name) for name in writes.copy_names(workspace)]
 
 
@@ -48,14 +48,14 @@ def _read(workspace: paths.Workspace, name: str) -> Copy:
 
 
 def read(workspace: paths.Workspace, copy: Copy) -> bytes:
-    """Return the note of a copy as it is now; nothing where it is not known, or cannot be read."""
+    """Return the current bytes of a copy's note; b"" if the note is unknown or cannot be read."""
     with suppress(OSError):
         return workspace.files.read(copy.note, links=True) if copy.note else b""
     return b""
 
 
 def save(workspace: paths.Workspace, copy: Copy) -> None:
-    """Write what is left of a copy, under the lock of notes; one that has nothing to put back is deleted."""
+    """Write a copy, or delete it if it has no line to restore or remove; the caller holds the notes lock."""
     if not (copy.lines() or copy.back):
         writes.discard(workspace, copy.name)
         return
@@ -65,9 +65,9 @@ def save(workspace: paths.Workspace, copy: Copy) -> None:
 
 
 def restore(workspace: paths.Workspace, copy: Copy) -> tuple[int, int]:
-    """Merge our version into the note as it is now, delete the copy; return the lines put in and taken out.
+    """Merge a copy into its note and delete it; return the numbers of lines added and removed.
 
-    Raises NoteNotFound where it is not known whose lines they are, NoteUnreadable, LockTimeout.
+    Raises NoteNotFound if the note of the copy is unknown, NoteUnreadable, LockTimeout.
     """
     if not copy.note:
         name = paths.shown(workspace.state / writes.COPIES / f"{copy.name}.md")
@@ -81,9 +81,9 @@ def put_back(
     found: Iterable[Copy],
     check: Callable[[Document, Document], bool] = lambda old, new: True,
 ) -> tuple[int, int]:
-    """Merge several copies into their note and delete them; return the lines put in and taken out.
+    """Merge several copies into their note and delete them; return the numbers of lines added and removed.
 
-    Raises PreviewOutdated, with nothing written, where `check` denies what becomes of the note.
+    Raises PreviewOutdated, without a write, if `check(old, new)` is false for the merged note.
     """
     found, counts = list(found), (0, 0)
 
@@ -103,7 +103,7 @@ def put_back(
 
 
 def merge(workspace: paths.Workspace, document: Document, found: Iterable[Copy]) -> Document:
-    """Return a note with what copies have and it lacks, and without what we had taken out."""
+    """Return a note merged with the lines of copies, and without the lines of their `back`."""
     for copy in found:
         record = writes.guard(workspace, copy.note)
         stays = [

@@ -1,8 +1,8 @@
-"""What imports have written, as keyed hashes: the record that keeps a second import from writing it twice.
+"""Keyed hashes of imported items: the record that keeps a second import from writing them twice.
 
     {"run": "20260213-…", "files": {PATH: [DIGEST, DAY, {KEY: DIGEST}]}, "settings": [HASH]}
 
-Each import has such a value; one that was undone counts as never written. No word of a note stands in it.
+Each import has one such value; an undone import is ignored. The record contains no text of notes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from commonplace.storage.queue import append
 from commonplace.types.imports import ImportedSetting
 
 _KIND, _KEY = "import", "import key"
-_EXPORTS = "exports"  # digests, a line each
+_EXPORTS = "exports"  # file of digests, a line each
 
 
 class Known(NamedTuple):
-    """A file as an import left it: a hash of its bytes, the day of the import, hashes of its items by key.
+    """A file as an import left it: hash of its bytes, day of the import, hashes of its items by key.
 
-    The hash is empty for a file that holds more than what was imported, or less.
+    `digest` is empty if the file holds more or less than the imported items.
     """
 
     digest: str
@@ -38,7 +38,7 @@ class Known(NamedTuple):
 
 
 class Receipts:
-    """What imports into a workspace have written, without what was undone since."""
+    """The files and items that imports wrote into a workspace, without undone imports."""
 
     def __init__(self, workspace: paths.Workspace) -> None:
         """Read the record."""
@@ -49,7 +49,7 @@ class Receipts:
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
                     before = self._files[path].items if path in self._files else {}
-                    news = {key: said for key, said in {**before, **items}.items() if said}  # else deleted
+                    news = {key: said for key, said in {**before, **items}.items() if said}  # empty: deleted
                     self._files[path] = Known(digest, day, news)
         self._homes = {key: path for path, known in self._files.items() for key in known.items}
 
@@ -61,19 +61,19 @@ class Receipts:
         return self.hashed(f"path\0{path}".encode("utf-8", "surrogatepass"))
 
     def of_file(self, path: str) -> Known | None:
-        """Return what is known of a file; None for one that no import wrote."""
+        """Return the record of a file; None if no import wrote it."""
         return self._files.get(self._of_path(path))
 
     def digest(self, key: str) -> str:
-        """Return the hash of what an item said when it was imported last; empty for a new one."""
+        """Return the hash of an item at its last import; empty for a new item."""
         return self._files[self._homes[key]].items[key] if key in self._homes else ""
 
     def is_elsewhere(self, key: str, path: str) -> bool:
-        """Whether an item was written, and to another file than this."""
+        """Tell whether an item was written to a file other than `path`."""
         return key in self._homes and self._homes[key] != self._of_path(path)
 
     def save(self, run: str, files: Mapping[str, Known], added: Iterable[ImportedSetting]) -> None:
-        """Remember what a run wrote, by paths; what none wrote, as it stands. Raises NoteUnreadable."""
+        """Record the imported files by path; `run` is empty if no file changed. Raises NoteUnreadable."""
         row = {
             "run": run,
             "files": {self._of_path(path): list(known) for path, known in files.items()},
@@ -87,9 +87,9 @@ class Receipts:
 def added(
     workspace: paths.Workspace, imports: Iterable[str], settings: Iterable[ImportedSetting]
 ) -> tuple[list[ImportedSetting], int]:
-    """Return which of some collections and contexts some runs added, and how many more these added.
+    """Return the given settings that some imports added, and the number of their settings not given.
 
-    What somebody has changed since is another one.
+    A setting that was changed since does not count as given.
     """
     names = set(imports)
     key, rows = _read(workspace)
@@ -113,7 +113,7 @@ def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
 
 
 def exported(data: bytes) -> bytes:
-    """Return an export, whose digest is remembered among the user's state where that can be written."""
+    """Return an export unchanged; record its SHA-256 in the user's state folder if that is writable."""
     root = Root(paths.user_state_dir())
     with suppress(OSError):
         root.make_folder()
@@ -122,7 +122,7 @@ def exported(data: bytes) -> bytes:
 
 
 def is_own_export(data: bytes) -> bool:
-    """Tell whether an export was made by this user on this machine, and not changed since."""
+    """Tell whether this user made an export on this machine, and it is unchanged."""
     with suppress(OSError):
         return sha256(data).hexdigest().encode() in Root(paths.user_state_dir()).read(_EXPORTS).split()
     return False

@@ -1,9 +1,9 @@
-"""State of version 0.1, which lay among the notes in `.commonplace/`, taken over once.
+"""Migration of the state of version 0.1 from `.commonplace/` in the workspace; runs once.
 
-Records there carry a signature of the user's key: a keyed BLAKE2b digest (RFC 7693) over their kind and their
-JSON. Those without it came with the folder from somebody else, and nothing in them is done; entries among
-them that wait are written as a stranger's. Everything is copied first and then moved to `.commonplace/old/`
-as it is, so a process that is killed leaves the rest to the next one.
+Its records are signed with the user's key: a keyed BLAKE2b digest (RFC 7693) of their kind and JSON. Records
+without a valid signature came with the folder from elsewhere and are ignored, except waiting entries:
+they are written as `untrusted`. Everything is copied first and then moved to `.commonplace/old/` unchanged,
+so after a kill the next process does the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGE = 1 << 30
 
 
 def is_due(workspace: paths.Workspace) -> bool:
-    """Tell whether there is state of version 0.1 that this user may move."""
+    """Tell whether the workspace has state of version 0.1 that this user may move."""
     try:
         names = workspace.files.names(workspace.derived)
     except OSError:
@@ -48,7 +48,7 @@ def is_due(workspace: paths.Workspace) -> bool:
 
 
 def run(workspace: paths.Workspace) -> str:
-    """Take over the state of version 0.1; return a sentence for the owner. Raises NoteUnreadable."""
+    """Migrate the state of version 0.1; return a sentence for the owner. Raises NoteUnreadable."""
     paths.prepare_state(workspace)
     with ExitStack() as held:
         for name in ("drain", "notes"):
@@ -65,7 +65,7 @@ def run(workspace: paths.Workspace) -> str:
 
 
 def take(workspace: paths.Workspace) -> None:
-    """Take over where it is due, with a warning that says so, or why it could not be done."""
+    """Migrate settings and state if due; log the result, or the reason of a failure, as a warning."""
     try:
         lines = [files.move(workspace), run(workspace) if is_due(workspace) else ""]
     except (CommonplaceError, OSError) as error:
@@ -90,20 +90,20 @@ class _Old:
         return [name for name in names if self.files.is_file(f"{self.folder}/{folder}/{name}")]
 
     def read(self, path: str, kind: str) -> dict[str, Any] | None:
-        """Return a record that this user's programs wrote; None for any other."""
+        """Return a record with a valid signature; None for any other, or if it cannot be read."""
         with suppress(OSError, ValueError):
             return self.unsealed(kind, self.files.read(f"{self.folder}/{path}", limit=_LARGE))
         return None
 
     def unsealed(self, kind: str, data: bytes) -> dict[str, Any] | None:
-        """Return the record in some bytes without its signature. Raises ValueError for damaged ones."""
+        """Return the record in some bytes, None if it is not signed. Raises ValueError if it is damaged."""
         value = records.decode(data)
         mark = value.pop("signature", "")
         said = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
         return value if _is_signed(self.keys, kind, said, mark) else None
 
     def entries(self) -> int:
-        """Append the entries that wait to the queue; return how many."""
+        """Append the waiting entries to the queue; return their number."""
         found: list[Entry] = []
         for name in self.names("spool"):
             if not name.endswith(".jsonl") or name == "damaged.jsonl":
@@ -117,7 +117,7 @@ class _Old:
         return len(found)
 
     def entry(self, line: bytes) -> Entry | None:
-        """Return the entry of a line, a stranger's where it is not signed; None for a damaged one."""
+        """Return the entry in a line, `untrusted` if it is not signed; None if it is damaged."""
         try:
             value = self.unsealed("spool", line)
             entry = queue.decode(line)
@@ -128,7 +128,7 @@ class _Old:
         return entry
 
     def runs(self) -> int:
-        """Copy the signed changes into the journal; return how many."""
+        """Copy the signed changes into the journal; return their number."""
         count, known = 0, set(journal.names(self.workspace))
         with suppress(FileNotFoundError):
             for name in self.files.names(f"{self.folder}/history"):
@@ -156,7 +156,7 @@ class _Old:
             yield from [data[:end]] * before.isdigit() + [data[end:]] * after.isdigit()
 
     def records(self) -> None:
-        """Copy the other signed records."""
+        """Copy all signed records except entries and changes."""
         for place in _KINDS:
             for path, record in self.signed(place, _KINDS[place]):
                 if not self.workspace.kept.is_file(path):
@@ -180,7 +180,7 @@ class _Old:
                 yield path, record
 
     def put(self, kind: str, name: str, value: dict[str, Any]) -> None:
-        """Put a value into the new state, unless there is one."""
+        """Add a value to the new state, unless it exists."""
         keyvalue.update(self.workspace, kind, name, lambda known: known or value)
 
     def overwritten(self) -> None:
@@ -203,7 +203,7 @@ class _Old:
             self.workspace.kept.exchange(f"overwritten/{name}", data)
 
     def index(self) -> None:
-        """Move an index that this user's programs made: its vectors may have cost money."""
+        """Copy an index with a valid signature to its new path: its vectors may have cost money."""
         path, own = self.workspace.derived / _INDEX, self.workspace.index
         if os.path.lexists(own) or not self.files.is_file(path):
             return
@@ -211,7 +211,7 @@ class _Old:
 
         from commonplace.base import database, snapshot
 
-        # As it stands: a file beside it may be anybody's, and SQLite writes into those.
+        # Open a copy: SQLite would write into side files, which may come from another user.
         with suppress(apsw.Error, OSError, NoteUnreadable), snapshot.standing(path) as standing:
             root = Root(os.path.dirname(standing))
             with closing(database.connect(root, standing, readonly=True, query="immutable=1")) as connection:
@@ -234,7 +234,7 @@ class _Old:
 
 
 def _free(files: Root, name: str) -> str:
-    """Return a name in `old/` that is not taken."""
+    """Return an unused path in `old/` for a name."""
     place, count = f"{OLD}/{name}", 0
     with suppress(FileNotFoundError):
         while files.stat(f"{paths.DERIVED_FOLDER}/{place}"):
@@ -244,7 +244,7 @@ def _free(files: Root, name: str) -> str:
 
 
 def _keys(folders: Iterable[Path]) -> tuple[bytes, ...]:
-    """Return the keys that version 0.1 signed with: this machine's and those added by hand."""
+    """Return the signing keys of version 0.1: the key of this machine and keys added by hand."""
     for folder in folders:
         with suppress(OSError, ValueError):
             data = Root(folder).read(_KEY_FILE, limit=16_384)
@@ -253,7 +253,7 @@ def _keys(folders: Iterable[Path]) -> tuple[bytes, ...]:
 
 
 def _is_signed(keys: Sequence[bytes], kind: str, data: bytes, mark: object) -> bool:
-    """Tell whether a signature, 32 hex digits, is that of one of the keys over a record's bytes."""
+    """Tell whether `mark` (32 hex digits) is the signature of the bytes with one of the keys."""
     return any(
         blake2b(f"{kind}\0".encode() + data, key=key, digest_size=16).hexdigest() == mark for key in keys
     )

@@ -1,8 +1,8 @@
-"""Several files changed as one: written down first, then each exchanged whole, carried on after a crash.
+"""Atomic changes of several files: recorded first, then each file replaced whole, recovered after a crash.
 
-A process that is killed leaves every file old or new, and a run that is begun. The next command that changes
-anything, or reads the record, carries it on: files that are still as they were are exchanged now; a file that
-was changed meanwhile is left as it is, and the run says so.
+A killed process leaves every file old or new, and a run in state `begun`. The next command that changes a
+note, or reads the record, carries it on: it replaces the files that are still as before; a file that was
+changed meanwhile stays as it is, and the run records that.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from commonplace.storage.journal import read as read
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
-_ENTRIES = 100  # of the newest changes, behind which those of entries are removed
-_ROUNDS = 4  # times that changes are composed without the lock
+_ENTRIES = 100  # newest changes; older changes of entries are removed
+_ROUNDS = 4  # attempts to compose changes without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
 
 
 class FileChanged(NoteUnreadable):
-    """A file is not the one that a change was made for; nothing was written."""
+    """A file differs from the `before` of its change; the run was not made."""
 
     def __init__(self, path: str) -> None:
         changed = "was changed meanwhile, so nothing was written; try again"
@@ -56,13 +56,13 @@ def apply(
     now: datetime | None = None,
     settings: History | None = None,
 ) -> Run | None:
-    """Make changes of several files, all or none; None where there is nothing to change.
+    """Make the changes of several files atomically; return None if they change no file.
 
-    They are exchanged in their order: let what is moved come before what it is moved out of. Without `keep`
-    no bytes are kept once it is done, and it cannot be undone. With `settings` they are committed where the
-    workspace is in a git repository, and runs that are too old are removed. Raises FileChanged where a file
-    is not as its change says, AccessDenied, OutsideRoots, NoteUnreadable, with nothing written; only where a
-    full disk forbids to put back what was written is it carried on later.
+    Files are replaced in order: put the target of a move before its source. Without `keep`, no bytes are
+    kept afterwards, and the run cannot be undone. With `settings`, the run is committed if they say so and
+    the workspace is in a git repository, and old runs are removed. Raises FileChanged if a file differs from
+    its `before`, AccessDenied, OutsideRoots, NoteUnreadable; files written by then are restored. Where that
+    fails, as on a full disk, the run is carried on later.
     """
 
     def compose(read: Read) -> Sequence[Change]:
@@ -75,13 +75,13 @@ def apply(
 
 
 def note_entry(workspace: paths.Workspace, change: Change, about: About, now: datetime) -> str:
-    """Record an entry that stands in its note by now; return the run, empty where it cannot be recorded.
+    """Record an entry that was written to its note; return the run's id, empty if that fails.
 
-    The sides of the change are the lines around the entry alone, which an undo finds in the note.
+    The sides of the change are only the lines around the entry; an undo finds them in the note.
     """
     try:
         with locks.locked(_lock(workspace)):
-            for name in journal.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # one is added, so a few go
+            for name in journal.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # at most two, as one is added
                 old = journal.load(workspace, name)
                 if old is not None and old.about.kind == about.kind:
                     journal.remove(workspace, name)
@@ -104,12 +104,12 @@ def rewrite(
 ) -> Run | None:
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
-    `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
-    for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
-    where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
-    time is under the lock. Returns None where nothing changes, unless an `empty` run is to stand for what
-    changes elsewhere, and with `dry_run`, which only composes. Raises as `apply` does, what `compose` raises,
-    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    `compose` gets a function that reads a file (None: no file) and may raise to cancel; a callable `about`
+    is called after it. Composing runs without the lock; under the lock the files that it read are compared,
+    and if one has changed it runs again. After `_ROUNDS` such attempts it runs under the lock.
+    Return None if no file changes, unless an `empty` run is to be recorded (for changes elsewhere), and with
+    `dry_run`, which only composes. Raises the errors of `apply` and of `compose`, and PreviewOutdated if the
+    changes differ from those of a preview (`shown`, a `diffs.digest`).
     """
     if dry_run:
         compose(lambda path: read(workspace, path))
@@ -148,7 +148,7 @@ def rewrite(
 
 
 def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
-    """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
+    """Compose the effective changes. Raises PreviewOutdated if their digest is not `shown`."""
     changes = [change for change in compose(read) if change.before != change.after]
     if shown and diffs.digest(changes) != shown:
         raise PreviewOutdated([change.path for change in changes])
@@ -163,7 +163,7 @@ def _make(
     now: datetime,
     settings: History | None,
 ) -> Run:
-    """Write a run down and make its changes, all or none, under the lock."""
+    """Record a run and make its changes, or restore the files; the caller holds the lock."""
     with_modes = list(_with_modes(workspace, changes))
     from commonplace.redaction.redact import public
 
@@ -179,7 +179,7 @@ def _make(
                 raise FileChanged(change.path)
         run = _close(workspace, run, run.files)
     except (CommonplaceError, OSError, KeyboardInterrupt):
-        # Where not even that can be done the run stays begun, and the next command carries it on.
+        # If the restore fails, the run stays begun, and the next command carries it on.
         with suppress(CommonplaceError, OSError):
             for change in reversed(with_modes):
                 _exchange(workspace, Change(change.path, change.after, change.before, change.mode))
@@ -191,7 +191,7 @@ def _make(
 
 
 def _with_modes(workspace: paths.Workspace, changes: Sequence[Change]) -> Iterator[Change]:
-    """Yield changes with the permissions of files that are there, for an undo. Raises NoteUnreadable."""
+    """Yield changes with the modes of existing files. Raises NoteUnreadable for one file by two paths."""
     seen: dict[Path, str] = {}
     for change in changes:
         if (same := seen.setdefault(contain(workspace, change.path), change.path)) != change.path:
@@ -199,13 +199,13 @@ def _with_modes(workspace: paths.Workspace, changes: Sequence[Change]) -> Iterat
             raise NoteUnreadable(paths.shown(change.path), reason)
         mode = change.mode
         if change.before is not None:
-            with suppress(OSError):  # it is gone, which the exchange finds
+            with suppress(OSError):  # missing: the exchange fails on it
                 mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
         yield replace(change, mode=mode)
 
 
 def recover(workspace: paths.Workspace) -> list[Run]:
-    """Carry on the runs that a killed process had begun; return them. Raises NoteUnreadable."""
+    """Carry on the runs that a killed process left begun; return them. Raises NoteUnreadable."""
     if not journal.unfinished(workspace):
         return []
     with locks.locked(_lock(workspace)):
@@ -213,7 +213,7 @@ def recover(workspace: paths.Workspace) -> list[Run]:
 
 
 def warnings(workspace: paths.Workspace) -> list[str]:
-    """Carry on the runs that were begun; return sentences for the owner. Raises nothing."""
+    """Carry on the begun runs; return sentences for the owner, also for a CommonplaceError."""
     try:
         left = [
             f"{file.path} {file.left} ({run.about.title}, {run.id})"
@@ -227,12 +227,12 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 
 
 def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
-    """Remove the folders of files that are gone which hold nothing any more; that of the notes stays."""
+    """Remove the empty folders of deleted files, and empty parents; `paths.MEMORY_FOLDER` stays."""
     for folder in {dirname(path) for path in gone}:
         while folder not in ("", paths.MEMORY_FOLDER):
             try:
                 workspace.files.rmdir(folder)
-            except OSError:  # something stands in it
+            except OSError:  # not empty
                 break
             folder = dirname(folder)
 
@@ -245,7 +245,7 @@ def _exchange(workspace: paths.Workspace, change: Change) -> bool:
 
 
 def _carry_on(workspace: paths.Workspace) -> list[Run]:
-    """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
+    """Finish every begun run, under the lock: its process is dead, or it would hold the lock."""
     done = []
     for run in journal.unfinished(workspace):
         files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
@@ -257,15 +257,15 @@ def _carry_on(workspace: paths.Workspace) -> list[Run]:
 
 
 def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
-    """Exchange a file of a run unless it is; why it was left, or an empty text.
+    """Write a file of a begun run if it is still as before; return why it was left, or an empty text.
 
-    Raises NoteUnreadable for what may pass: a disk that is full, a file that may not be written.
+    Raises NoteUnreadable for temporary obstacles: a full disk, a file that is not writable.
     """
     file = run.files[place]
     try:
         now = read(workspace, file.path)
     except OutsideRoots:
-        return LEFT  # a link that leaves, or no file at all
+        return LEFT  # a link out of the workspace, or not a regular file
     digest = journal.digest(now)
     if digest in (file.before, file.after):
         try:
@@ -279,17 +279,17 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
 
 
 def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -> Run:
-    """Write down that a run is done, and what it took back."""
+    """Record that a run is done or partial, and mark the run that it undid."""
     state: RunState = "partial" if any(file.left for file in files) else "done"
     made = replace(run, files=tuple(files), state=state)
     journal.save(workspace, made)
-    with suppress(NoteUnreadable):  # the next one that changes anything marks it
+    with suppress(NoteUnreadable):  # the next change marks it
         _mark(workspace, made)
     return made
 
 
 def _mark(workspace: paths.Workspace, made: Run) -> None:
-    """Note in what a run took back that it is undone; what that had taken back stands again."""
+    """Mark the run that an undo undid; if that was an undo itself, clear the mark that it had set."""
     if not made.about.undoes or made.state != "done":
         return
     target = journal.load(workspace, made.about.undoes)

@@ -1,7 +1,7 @@
-"""A generated change taken back: exactly, or not at all with the reason.
+"""Undo of generated changes (runs): exact, or refused with a reason.
 
-A file that is as the run left it gets the bytes from before. Of one that was changed since, only what the run
-changed is taken back, if all of it still stands; everything later stays byte for byte.
+A file that is as the run left it gets its bytes from before. In a file that was changed since, only the hunks
+of the run are reverted, if all of them are unchanged; later edits stay byte for byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from commonplace.types.changes import About, Change, ChangedFile, Run
 
 
 class NotUndone(CommonplaceError):
-    """A run cannot be taken back, and why; nothing was changed."""
+    """A run cannot be undone, with the reason; its files were not changed."""
 
     def __init__(self, run: str, reason: str) -> None:
         super().__init__(message("undo", "{run}: {reason}", run=run or "undo", reason=reason))
@@ -28,7 +28,7 @@ class NotUndone(CommonplaceError):
 
 
 class NothingToUndo(NotUndone):
-    """There is no run that could be taken back; `last` is the undo that would do the last one again."""
+    """No run is left to undo; undoing `last`, the newest undo, restores the run that it undid."""
 
     def __init__(self, last: Run | None = None) -> None:
         reason = message("undo.nothing", "there is no generated change that could be undone")
@@ -39,7 +39,7 @@ class NothingToUndo(NotUndone):
 
 
 class Undoing(NamedTuple):
-    """A run, and the changes that would take it back."""
+    """A run, and the changes that undo it."""
 
     run: Run
     changes: tuple[Change, ...]
@@ -55,11 +55,11 @@ def undo(
     since: bool = False,
     shown: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[Run, ...]:
-    """Take back a run by its name or the beginning of it, the newest one that stands unless it is named.
+    """Undo the run whose id begins with `name`, or the newest that can be undone; return the new runs.
 
-    With `since`, everything generated after it is taken back first, newest first. Each taking back is a run
-    of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed, and
-    PreviewOutdated where what was `shown` (the `digests` of a plan) was something else.
+    With `since`, undo the later generated runs before it, newest first. Each undo is a run of its own, and
+    can be undone. Raises NotUndone, NoteUnreadable, and PreviewOutdated if the plan differs from `shown`
+    (its `digests`); runs undone before the error stay undone.
     """
     made: list[Run] = []
     plan = planned(workspace, name, since=since)
@@ -74,7 +74,7 @@ def undo(
         def compose(read: journal.Read, run: Run = run) -> list[Change]:
             return _back(workspace, run, read)
 
-        # What is written between two of several was not in the preview, and ends the undo.
+        # A write between two of several runs was not in the preview: raise PreviewOutdated.
         digest = diffs.digest(changes) if shown is not None else ""
         done = transaction.rewrite(
             workspace, compose, about, settings=settings, shown=digest, empty=not run.files
@@ -86,14 +86,14 @@ def undo(
 
 
 def digests(plan: Sequence[Undoing]) -> list[tuple[str, str]]:
-    """Return what tells a plan from any other: of each run, what taking it back changes."""
+    """Return the id of each run in a plan, with the digest of the changes that undo it."""
     return [(undoing.run.id, diffs.digest(undoing.changes)) for undoing in plan]
 
 
 def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) -> tuple[Undoing, ...]:
-    """Return what `undo` would take back, in its order, with the changes.
+    """Return the runs that `undo` would undo, in order, with their changes.
 
-    Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
+    Only begun runs are carried on; no other file changes. Raises NotUndone, NoteUnreadable.
     """
     transaction.recover(workspace)
     try:
@@ -126,7 +126,7 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
 
 
 def net(undoings: Sequence[Undoing]) -> list[Change]:
-    """Return several takings back as one change of each file."""
+    """Return the changes of several undos, merged into one change a file."""
     total: dict[str, Change] = {}
     for change in (change for undoing in undoings for change in undoing.changes):
         before = total[change.path].before if change.path in total else change.before
@@ -135,9 +135,9 @@ def net(undoings: Sequence[Undoing]) -> list[Change]:
 
 
 def find(workspace: paths.Workspace, name: str = "") -> Run:
-    """Return a run by the beginning of its name; for none, the newest that stands and can be undone.
+    """Return the run whose id begins with `name`; for an empty name, the newest that can be undone.
 
-    Raises NotUndone.
+    If no run can be undone, return the newest that is not; its undo raises the reason. Raises NotUndone.
     """
     if not name:
         return _newest(workspace)
@@ -162,12 +162,12 @@ def _newest(workspace: paths.Workspace) -> Run:
             return run
         passed = passed or (run if run.about.kind != "undo" else None)
     if passed is not None:
-        return passed  # which raises its reason
+        return passed  # its undo raises the reason
     raise NothingToUndo(last)
 
 
 def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
-    """Why a run has nothing that could be taken back, whatever becomes of other runs; None where it has."""
+    """Return the reason why a run cannot be undone, whether or not later runs are; None if it may be."""
     if not run.kept:
         return message("undo.not_kept", "a forgetting cannot be undone")
     if run.files and all(_is_as_before(workspace, file) for file in run.files):
@@ -181,7 +181,7 @@ def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
 
 
 def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
-    """Tell whether another program overwrote the entry of a run, and a copy that has it is kept."""
+    """Tell whether another program overwrote the entry of a run, and a kept version still has it."""
     if run.about.kind != "remember" or not run.kept or not run.files:
         return False
     from commonplace.changes import overwritten
@@ -201,7 +201,7 @@ def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:
 
 
 def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
-    """Name the runs after a run that stand and cannot be undone, newest first, with the reason."""
+    """Yield a message for each later run that cannot be undone, newest first, with the reason."""
     for later in journal.newest_first(workspace):
         if later.id <= run.id:
             break
@@ -211,20 +211,20 @@ def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
-    """A run and all that stands of those after it, newest first."""
+    """Return a run and the later generated runs that are not undone, newest first."""
     standing = []
     for later in journal.newest_first(workspace):
         if later.id <= run.id:
             break
-        # One that takes back another of these has no part in it: both together changed nothing. Entries
-        # that somebody wrote were not generated.
+        # Skip an undo of a run in this range: both together have no effect. Skip entries (`remember`): they
+        # were not generated.
         if not (later.undone or later.about.undoes >= run.id or later.about.kind == "remember"):
             standing.append(later)
     return [*standing, run]
 
 
 def _back(workspace: paths.Workspace, run: Run, read: journal.Read) -> list[Change]:
-    """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
+    """Return the changes that undo a run, last file first. Raises NotUndone, NoteUnreadable."""
     if run.undone:
         raise NotUndone(run.id, message("undo.done", "it is undone already, by {by}", by=run.undone))
     if not run.kept:
@@ -243,7 +243,7 @@ def _back(workspace: paths.Workspace, run: Run, read: journal.Read) -> list[Chan
 
 
 def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | None) -> bytes | None:
-    """What becomes of one file of a run. Raises NotUndone."""
+    """Return the bytes of one file after the undo of a run; None: no file. Raises NotUndone."""
     file = run.files[place]
     digest = journal.digest(now)
     if _is_overwritten(workspace, run):
@@ -283,7 +283,7 @@ def _older() -> Message:
 
 
 def _advice(workspace: paths.Workspace, run: Run, path: str) -> Message:
-    """Which later runs changed a file as well and would have to be undone first."""
+    """Return the advice to undo the later runs that changed a file, or to edit the file by hand."""
 
     def changed_it(later: Run) -> bool:
         return any(file.path == path and not file.left for file in later.files)

@@ -1,1 +1,1 @@
-"""Everything that a workspace remembers beside its notes, and the writes that it records."""
+"""The state of a workspace (`state.sqlite`), safe writes of files, diffs, git, and the record of changes."""

@@ -1,6 +1,6 @@
-"""Files compared: what changed between two texts, a change taken back out of a third, merges, unified diffs.
+"""Comparison of files: hunks, revert of a change in a later text, three-way merge, unified diffs.
 
-A diff shows what reading shows: private parts are blank, secrets redacted.
+In a diff, as in a read, private parts are blank and secrets redacted.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.render import screen
 from commonplace.types.changes import Change
 
-CONTEXT = 3  # lines on either side: of a diff, and of a place that they tell from another
-LARGEST = 1_000_000  # bytes of one side; what is larger is nothing that anybody reads
-_NAMED = 3  # places that are named one by one
+CONTEXT = 3  # lines on either side of a hunk: shown in a diff, and compared to locate it
+LARGEST = 1_000_000  # bytes of one side; a larger file is not shown
+_NAMED = 3  # hunks named in a message; more are counted
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _NO_NEWLINE = "\\ No newline at end of file"
-_NO_END = "\udcff"  # stands behind a last line that has no end; no text that was decoded holds it
-_Sided = tuple[int, int, int, int, bool]  # a hunk, and whether it is ours
-Line = bytes | None  # None stands for the beginning and the end of a file
+_NO_END = "\udcff"  # marks a last line without line end; decoded text never contains it
+_Sided = tuple[int, int, int, int, bool]  # the four places of a hunk; true: of our side
+Line = bytes | None  # None: the beginning or the end of a file
 
 
 class Hunk(NamedTuple):
-    """Lines `first` to `last` (half-open) of one text, and those of another that stand in their place."""
+    """Lines `first` to `last` (half-open, from 0) of one text, and the lines of another that replace them."""
 
     first: int
     last: int
@@ -35,22 +35,22 @@ class Hunk(NamedTuple):
 
 
 class Overlap(ValueError):
-    """A change that does not stand any more as it was made; its text says where."""
+    """A change cannot be reverted in a later text; the message gives the reason and the lines."""
 
 
 def split(data: bytes) -> list[bytes]:
-    """Take a file apart into lines, which joined are the file again."""
+    """Split a file into lines with their ends."""
     return data.splitlines(keepends=True)
 
 
 def counted(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many lines are added and removed from one text to another."""
+    """Count the lines that are added and removed from one text to another."""
     differing = hunks(split(before), split(after))
     return sum(h.other_last - h.other_first for h in differing), sum(h.last - h.first for h in differing)
 
 
 def hunks(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Hunk]:
-    """Find what differs between two texts, in order."""
+    """Return the hunks that differ between two texts, in order."""
     shorter = min(len(one), len(other))
     start = next((n for n in range(shorter) if one[n] != other[n]), shorter)
     rest = shorter - start
@@ -62,10 +62,10 @@ def hunks(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Hunk]:
 
 
 def revert(before: bytes, after: bytes, now: bytes) -> bytes:
-    """Take a change from `before` to `after` out of what `after` has become; all else stays byte for byte.
+    """Revert the change from `before` to `after` in `now`, a later text; all else stays byte for byte.
 
-    Every part of the change must still stand as it was made, with nobody's lines in it, and at a place that
-    it cannot be mistaken for another. Whether the last line has an end counts apart. Raises Overlap.
+    Every hunk of the change must be unchanged, without lines inserted into it, and its context must be
+    unique. The end of the last line is merged separately. Raises Overlap, also for UTF-16.
     """
     if any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in (before, after, now)):
         raise Overlap("it is UTF-16, which is not taken apart")
@@ -90,19 +90,19 @@ def revert(before: bytes, after: bytes, now: bytes) -> bytes:
 
 
 def _ended(text: bytes) -> bytes:
-    """A text whose last line has an end."""
+    """Return a text with an end on its last line."""
     end = b"\r\n" if b"\r\n" in text else b"\n"
     return text + end if text and not text.endswith((b"\n", b"\r")) else text
 
 
 def merge(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[bool, int]]:
-    """Merge the changes of two sides to the same lines; return for each line of the result: ours, its place.
+    """Merge two sides with a common base; return for each line whether it is ours, and its index there.
 
-    Where both changed the same place, what either put in stands, theirs first, and what either took out goes.
+    Where both sides changed the same lines, all insertions (theirs first) and all deletions are kept.
     """
     changed = [(*hunk, True) for hunk in hunks(base, ours)] + [(*hunk, False) for hunk in hunks(base, theirs)]
     rows: list[tuple[bool, int]] = []
-    ours_at = theirs_at = done = 0  # how far all three are
+    ours_at = theirs_at = done = 0  # indexes of the next line of the three texts
     for group in _met(sorted(changed)):
         first, last = group[0][0], max(hunk[1] for hunk in group)
         rows += ((False, theirs_at + n) for n in range(first - done))
@@ -120,7 +120,7 @@ def merge(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> li
 
 
 def _met(changed: Sequence[_Sided]) -> Iterator[list[_Sided]]:
-    """Put changes of two sides together that meet: in the same lines, or between the same two."""
+    """Group hunks of two sides that overlap, or insert at the same place."""
     group: list[_Sided] = []
     last = -1
     for hunk in changed:
@@ -137,7 +137,7 @@ def _met(changed: Sequence[_Sided]) -> Iterator[list[_Sided]]:
 def _both(
     base: Sequence[str], ours: Sequence[str], mine: range, theirs: Sequence[str], other: range
 ) -> Iterator[tuple[bool, int]]:
-    """Put together the lines of two sides in the place of the same lines; what one of them took out goes."""
+    """Merge the lines of two sides that replace the same lines; drop lines that either side deleted."""
     one, two = [ours[n] for n in mine], [theirs[n] for n in other]
     old_one, old_two, done = Counter(base), Counter(base), 0
 
@@ -157,19 +157,19 @@ def _both(
 
 
 def lines(changed: Sequence[Hunk]) -> str:
-    """Name the lines of the other text that some hunks are about."""
+    """Return the line numbers (from 1) of hunks in the other text, for a message."""
     named = []
     for _, _, first, last in changed[:_NAMED]:
         if last - first > 1:
             named.append(f"lines {first + 1} to {last}")
-        else:  # what was taken out stood before this line
+        else:  # the deleted lines were before this line
             named.append(f"line {first + 1}" if last > first else f"before line {first + 1}")
     more = f" and {len(changed) - _NAMED} more places" if len(changed) > _NAMED else ""
     return f"{', '.join(named)}{more}"
 
 
 def _touched(mine: Sequence[Hunk], since: Sequence[Hunk]) -> list[Hunk]:
-    """The later changes that meet some earlier ones; lines put right before or after these do not."""
+    """Return the later hunks that overlap with earlier ones; an insertion next to changed lines does not."""
 
     def meet(own: Hunk, later: Hunk) -> bool:
         if own.first == own.last:
@@ -182,7 +182,7 @@ def _touched(mine: Sequence[Hunk], since: Sequence[Hunk]) -> list[Hunk]:
 
 
 class _Text:
-    """The lines of a text between its beginning and its end, and where each stands."""
+    """The lines of a text between None for its beginning and its end, and the indexes of each line."""
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self.lines: list[Line] = [None, *lines, None]
@@ -191,15 +191,15 @@ class _Text:
             self.places.setdefault(line, []).append(place)
 
     def has_once(self, window: Sequence[Line]) -> bool:
-        """Whether some lines stand here in a row, and nowhere else."""
+        """Tell whether a sequence of lines occurs exactly once."""
         rarest = min(range(len(window)), key=lambda n: len(self.places.get(window[n], ())))
         starts = (place - rarest for place in self.places.get(window[rarest], ()))
         return sum(self.lines[max(0, s) : s + len(window)] == list(window) for s in starts) == 1
 
 
 def _is_unmistakable(own: Hunk, place: int, made: _Text, current: _Text) -> bool:
-    """Whether the lines of a hunk, with a few around them, stand once in both texts, here and there."""
-    # Fewest lines around it first; a place between lines needs both.
+    """Tell whether the lines of a hunk, with some context, occur exactly once in both texts."""
+    # Least context first; an empty hunk needs context on both sides.
     several = range(1 if own.first == own.last else 0, CONTEXT + 1)
     for left, right in sorted(product(several, several), key=sum):
         first, last = own.first + 1 - left, own.last + 1 + right
@@ -212,18 +212,18 @@ def _is_unmistakable(own: Hunk, place: int, made: _Text, current: _Text) -> bool
     return False
 
 
-# --- as they are shown ----------------------------------------------------------------------------------
+# --- unified diffs --------------------------------------------------------------------------------------
 
 
 def of_changes(changes: Sequence[Change]) -> str:
-    """Return the diff of some changes, file by file; empty where nothing changes."""
+    """Return the diff of some changes, file by file; empty if no file changes."""
     return "\n".join(of_change(change) for change in changes if change.before != change.after)
 
 
 def digest(changes: Sequence[Change]) -> str:
-    """Tell changes from all others by the lines that they take out and put in, wherever these stand.
+    """Return the SHA-256 (hex) of the paths and of the deleted and inserted lines of some changes.
 
-    What others write around them does not count.
+    The position of a hunk and the lines around it do not count.
     """
     lines = hashlib.sha256()
     for change in sorted(changes, key=lambda change: change.path):
@@ -240,9 +240,9 @@ def digest(changes: Sequence[Change]) -> str:
 def of_change(
     change: Change, *, context: int = CONTEXT, mask: Callable[[str], str] = lambda text: text
 ) -> str:
-    """Return the diff of one file; a line that says so where there is nothing to compare.
+    """Return the diff of one file, or a line with the reason if there is no visible difference.
 
-    `mask` blanks what further of a text is not to be shown, and keeps its lines.
+    `mask` blanks further parts of a text; it must keep the number of lines.
     """
     path, sides = screen.one_line(change.path), (change.before, change.after)
     try:
@@ -261,12 +261,12 @@ def of_change(
 
 
 def name(side: bytes | None, path: str) -> str:
-    """Return what a diff calls one side of a change."""
+    """Return the file name of one side in a diff header."""
     return "/dev/null" if side is None else path
 
 
 def _shown(side: bytes | None) -> str:
-    """A file as it may be shown, its lines kept. Raises ValueError for what is too large, and no text."""
+    """Return the public text of a file, line for line. Raises ValueError if it is too large or binary."""
     from commonplace.redaction.redact import public
 
     data = side or b""
@@ -283,6 +283,6 @@ def _shown(side: bytes | None) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text without their ends, the last one marked where it has none."""
+    """Split a text into lines without their ends; mark a last line that had no end."""
     *rows, last = text.split("\n")
     return [*rows, last + _NO_END] if last else rows

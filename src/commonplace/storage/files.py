@@ -1,8 +1,8 @@
 """Replace whole files: a crash leaves the old or the new one, even while editors (without locks) save them.
 
-Write the new bytes to a temporary file and to the disk, compare the old file with what was read, let the two
-change names, and force the folder to the disk. If another program saved the file in that instant, its version
-now has the temporary name and is composed upon. A file that a program keeps open for writing raises `Busy`
+Write and sync a temporary file, compare the old file with the bytes that were read, exchange the two names,
+and sync the folder. If another program saved the file in that instant, its version now has the temporary
+name, and the change is composed upon it. A file that a program keeps open for writing raises `Busy`
 (`docs/decisions/0026-an-editor-beside-us.md`).
 """
 
@@ -25,18 +25,18 @@ from commonplace.base.locks import LOCK_WAIT_S, locked
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.tuples import NamedTuple
 
-_ATTEMPTS = 50  # comparisons in a row that another program's write may fail
-_POLITE = 4  # of them, before ours displaces the other write, and is composed upon it
-_PATIENCE_S = 2.0  # to wait for a program that keeps a file open for writing
+_ATTEMPTS = 50  # retries while other programs keep changing the file
+_POLITE = 4  # of them before our write displaces the other, and is composed upon it
+_PATIENCE_S = 2.0  # longest wait for a program that is writing the file
 _MOMENT_S = 0.1  # within which an editor fills a file that it has truncated, or moved away
 _GROWING_S = 0.5  # within which a file that is shorter than our version may still grow
-_LATE_S = 0.005  # within which a program opens a file whose name it has looked up; longer on a busy machine
+_LATE_S = 0.005  # between the lookup of a name and the opening of the file; longer on a busy machine
 _RECENT_S = 1.0  # age of our last write at which other writers may be at work
 _LOOK_S = 0.01  # between two looks at a file
 
 
 class Busy(NoteUnreadable):
-    """Another program is writing a file and did not end in time; the file is as it left it."""
+    """Another program kept writing a file for longer than `_PATIENCE_S`."""
 
 
 class Guard(Protocol):
@@ -59,14 +59,14 @@ class Guard(Protocol):
         after: bytes | None,
         new: os.stat_result | None,
     ) -> None:
-        """Record a replacement that is about to happen, with the status of both files; once an attempt."""
+        """Record a replacement before it happens, with the status of both files; once for each attempt."""
 
     def replaced(self) -> None:
         """Confirm the replacement that was prepared last."""
 
 
 class _Place(NamedTuple):
-    """A name in an open folder; without descriptors (Windows) `name` is the whole path."""
+    """A file name in an open folder; without descriptors (Windows) `name` is the whole path."""
 
     folder: int | None
     name: str
@@ -85,9 +85,9 @@ class _Place(NamedTuple):
             os.unlink(name, dir_fd=self.folder)
 
     def sync(self, name: str = "") -> None:
-        """Force the names in the folder to the disk, and the bytes of a file, where the system can."""
+        """Sync the folder, and the file `name` if given, to the disk where the system can."""
         for one in filter(None, (name, os.curdir)) if self.folder is not None else ():
-            with suppress(OSError):  # the open descriptor of the folder may be for walking through only
+            with suppress(OSError):  # the open descriptor of the folder may be O_PATH
                 descriptor = os.open(one, os.O_RDONLY, dir_fd=self.folder)
                 try:
                     os.fsync(descriptor)
@@ -96,7 +96,7 @@ class _Place(NamedTuple):
 
 
 class _Original(NamedTuple):
-    """A file as it was read, and still open; no `status` for a missing one."""
+    """The bytes, status and open descriptor of a file; a missing file has no `status`."""
 
     data: bytes = b""
     status: os.stat_result | None = None
@@ -124,7 +124,7 @@ class _Original(NamedTuple):
 
 
 class _Displaced(NamedTuple):
-    """A save of another program that ours displaced: what we had read and written, and its bytes."""
+    """A save of another program (`data`) that our write displaced, and the bytes we had read and written."""
 
     read: bytes
     written: bytes
@@ -140,7 +140,7 @@ def replace(
     within: Path | None = None,
     guard: Callable[[], Guard] | None = None,
 ) -> None:
-    """Read a file, compose its next content, and put that in its place.
+    """Read a file, compose its new content, and replace it.
 
     A missing file reads as empty; a symlink is followed, but not out of the folder `within`; mode, owner and
     attributes stay. `compose` is called again if another program has changed the file, `guard` once, under
@@ -172,10 +172,10 @@ def exchange(
     guard: Guard | None = None,
     mode: int = 0,
 ) -> bool:
-    """Replace a file of `before` by one of `after`, None for no file; the caller holds `lock`.
+    """Replace the bytes `before` of a file by `after`; None: no file. The caller holds `lock`.
 
-    False, and the file stays, if it holds other bytes; true at once if it holds `after`. A new file gets
-    `mode`, or is its owner's alone. Raises NoteUnreadable, Busy.
+    Return false, without a change, if the file has other bytes; true if it has `after` already. A new file
+    gets `mode`; 0: private to its owner, and to a group that may write there. Raises NoteUnreadable, Busy.
     """
     with _translated(path):
         try:
@@ -200,13 +200,13 @@ def exchange(
 
 
 def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
-    """Remove the temporary file of a file that a killed holder of `lock` left; the caller holds it."""
+    """Remove the temporary file that a killed holder of `lock` left; the caller holds the lock."""
     with _translated(path), suppress(FileNotFoundError, NotADirectoryError), _placed(path, within, lock):
         pass
 
 
 def _merge(saves: Sequence[_Displaced], now: bytes, compose: Callable[[bytes], bytes]) -> bytes:
-    """Compose upon the file, or upon a save that ours displaced; after several, add their new lines."""
+    """Compose upon the file, or upon the save that we displaced; after several saves, add their new lines."""
     if not saves:
         return compose(now)
     if len(saves) == 1 and now == saves[0].written:
@@ -230,7 +230,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 def _closed(path: Path) -> str:
-    """Say that the folder of a file is not writable, with the remedy; empty if it is."""
+    """Return a message with a remedy if the folder of a file is not writable, else an empty text."""
     import shlex
 
     folder = next(place for place in path.parents if os.path.lexists(place))
@@ -244,7 +244,7 @@ def _closed(path: Path) -> str:
 
 @contextmanager
 def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_Place]:
-    """Open the folder of a file by its real path, and remove what a killed writer left there."""
+    """Open the folder of a file by its real path; remove the temporary file of a killed writer."""
     real = os.path.realpath(path) if within is None else Root(within).resolve(path)
     with Root(os.path.dirname(real) if within is None else within).parent(real, make=make) as (folder, name):
         place = _Place(folder, name, path, _temporary_name(name, lock))
@@ -257,7 +257,7 @@ def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) 
 
 
 def _temporary_name(name: str, lock: Path) -> str:
-    """Return the name of the temporary file of a file; one for each lock."""
+    """Return the name of the temporary file for a file and a lock."""
     above, name = os.path.split(name)
     text = f"{name}\0{lock}".encode("utf-8", "surrogateescape")
     return os.path.join(above, f".{Path(name).stem[:40]}.{sha256(text).hexdigest()[:12]}.tmp")
@@ -265,7 +265,7 @@ def _temporary_name(name: str, lock: Path) -> str:
 
 @contextmanager
 def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
-    """Read a file when no program seems to be writing it. Raises Busy."""
+    """Read a file once no program seems to be writing it. Raises Busy after `_PATIENCE_S`."""
     began, last = time.monotonic(), None
     while True:
         original = _read(place)
@@ -328,8 +328,8 @@ def _put(
 ) -> bool | bytes:
     """Replace a file that was read.
 
-    False, without a change, if another program has changed it; the bytes of a save that ours have displaced
-    in that instant; else true. To `insist` is to take milliseconds less, and to displace any save.
+    Return false, without a change, if another program has changed it; the bytes of a save that this write
+    displaced; else true. `insist` skips the comparison and syncs afterwards, so it may displace a save.
     """
     new = None if after is None else _write(place, after, original, mode, is_synced=not insist)
     late_s = _late_s(original, guard)
@@ -346,14 +346,14 @@ def _put(
         return False
     place.sync(place.name if insist else "")
     if guard:
-        if not recorded:  # only now: a file that a killed writer did not make is not missed
+        if not recorded:  # not earlier: after a kill, the guard must not expect a file that was never made
             guard.prepare(original.bytes_or_none, original.status, after, new)
         guard.replaced()
     return True if not is_kept or (saved := _displaced(place, original, late_s)) is None else saved
 
 
 def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
-    """Give the temporary file the name; return whether the replaced file now has the temporary name.
+    """Replace the file, or rename it away unless `is_wanted`; tell whether the temporary name has the old.
 
     Raises FileExistsError, FileNotFoundError if another program has made the file, or moved it away.
     """
@@ -372,14 +372,14 @@ def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
 
 
 def _late_s(original: _Original, guard: Guard | None) -> float:
-    """Return how long to look for late saves: not at all if our last write is older than a second."""
+    """Return how long to look for late saves; 0 if the file is our write and older than `_RECENT_S`."""
     if original.status is None or not guard or not guard.wrote(original.data):
         return 4 * _LATE_S  # an editor may be at work
     return _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
 
 
 def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | None:
-    """Return what another program saved in the instant of the exchange, None for no such save."""
+    """Return the bytes that another program saved during the exchange; None without such a save."""
     place = place._replace(name=place.temporary)
     kept, ends = _read(place), time.monotonic() + LOCK_WAIT_S
     try:
@@ -396,7 +396,7 @@ def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | Non
 
 
 def _exchange_names(place: _Place) -> bool:
-    """Let the file and the temporary one change names at one instant; false where the system cannot.
+    """Exchange the names of the file and the temporary file atomically; false if the system cannot.
 
     Linux since 3.15, macOS since 10.12, not on every file system. Raises OSError.
     """
@@ -434,7 +434,7 @@ def _name_new(place: _Place) -> None:
 def _write(
     place: _Place, data: bytes, original: _Original, mode: int = 0, *, is_synced: bool = True
 ) -> os.stat_result:
-    """Write the temporary file with the attributes of the old one, through to the disk; return its status."""
+    """Write the temporary file with the attributes of the old file, and sync it; return its status."""
     status = original.status
     if status is not None:
         mode = stat.S_IMODE(status.st_mode)
@@ -453,7 +453,7 @@ def _write(
                     os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, mode)
         if sys.platform == "linux" and status is not None:
-            with suppress(OSError):  # access lists are such attributes; a disk may lack them
+            with suppress(OSError):  # includes access lists; a file system may lack them
                 for attribute in os.listxattr(original.descriptor):
                     with suppress(OSError):  # some are the system's own
                         os.setxattr(descriptor, attribute, os.getxattr(original.descriptor, attribute))
@@ -463,7 +463,7 @@ def _write(
 
 
 def is_open_for_writing(descriptor: int) -> bool | None:
-    """Tell whether a program has a file open for writing; None where the system does not say.
+    """Tell whether a program has a file open for writing; None if the system cannot tell.
 
     Linux refuses a read lease then; it leases only own files on local disks.
     """

@@ -27,7 +27,7 @@ TIMEOUT_S = 20.0  # a call; a healthy one takes milliseconds
 _MOST_OUTPUT = 256_000_000  # bytes of one answer
 _BRANCH = re.compile(r"ref: (refs/heads/[^\s\x00-\x1f]+)\n?")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# Variables of the caller that git gets: to start, and for the two calls that read the user's own settings.
+# Environment variables passed to git: always, and to the two calls that read the user's own settings.
 _KEPT = "HOME XDG_CONFIG_HOME TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
 _KEPT_TO_FIND = "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES".split()
 _ENVIRONMENT = {
@@ -38,7 +38,7 @@ _ENVIRONMENT = {
 _FLAGS = ("core.fsmonitor=false", "safe.bareRepository=explicit", "core.splitIndex=false")
 _CARRIED = ("core.autocrlf", "core.eol", "core.ignorecase", "core.sharedrepository", "core.logallrefupdates")
 _PATHS = ("core.excludesfile", "core.attributesfile")  # taken from the user's own settings alone
-_BESIDE = ("refs", "packed-refs", "info", "shallow")  # of a git folder, linked into its view
+_BESIDE = ("refs", "packed-refs", "info", "shallow")  # entries of a git folder, linked into its view
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge is", "CHERRY_PICK_HEAD": "a cherry-pick is", "REVERT_HEAD": "a revert is",
     "rebase-merge": "a rebase is", "rebase-apply": "a rebase is", "sequencer": "a cherry-pick is",
@@ -47,7 +47,7 @@ _UNDER_WAY = {
 
 
 class GitError(Exception):
-    """A repository that cannot be used, with the reason in one line; only ever a warning."""
+    """A repository cannot be used; the message is a reason in one line. A run never fails because of it."""
 
 
 class Entry(NamedTuple):
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """A file in the owner's index; `side` counts from 1 for a file in conflict."""
+    """A file in the owner's index; `side` is its stage: 0, or 1 to 3 for a file in conflict."""
 
     path: str
     entry: Entry
@@ -136,7 +136,7 @@ class Repository:
 
     @property
     def head(self) -> str:
-        """The commit that is checked out, empty before the first."""
+        """Return the commit that is checked out; empty before the first."""
         return self.run("rev-parse", "-q", "--verify", "HEAD^{commit}", allowed=(0, 1, 128)).decode().strip()
 
     def check_writable(self) -> None:
@@ -148,7 +148,7 @@ class Repository:
             raise GitError("no branch is checked out")
 
     def tree(self, commit: str, files: Iterable[str]) -> dict[str, Entry]:
-        """Return the entries of some files of a commit; files that it lacks are left out."""
+        """Return the entries of some files in a commit, without missing files."""
         if not commit or not (named := list(files)):
             return {}
         listed = self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *named)
@@ -161,12 +161,12 @@ class Repository:
 
     def ignored(self, files: Iterable[str]) -> set[str]:
         """Return the files that git ignores."""
-        # Patterns with a colon at the start mean something else.
+        # A leading colon would start a pathspec with magic.
         rows = self._asked([f"./{path}" for path in files], "check-ignore", "-z", "--stdin")
         return {path.removeprefix("./") for path in rows if path}
 
     def filtered(self, files: Iterable[str]) -> set[str]:
-        """Return the files that a filter program of the owner's would change on their way into git."""
+        """Return the files with a `filter` attribute, which a filter program would change."""
         rows = self._asked(files, "check-attr", "-z", "--stdin", "filter")
         values = zip(rows[::3], rows[2::3], strict=False)
         return {path for path, value in values if value not in ("unspecified", "unset")}
@@ -176,21 +176,21 @@ class Repository:
         return os.fsdecode(self.run(*arguments, data=data, allowed=(0, 1)) if data else b"").split("\0")
 
     def find_message(self, commit: str, line: str) -> str:
-        """Return the newest ancestor of a commit whose message has a line, or an empty text."""
+        """Return the newest ancestor of a commit whose message contains `line`, or an empty text."""
         form = ("--fixed-strings", "--format=%H", "-1", f"--grep={line}")
         return self.run("log", *form, commit).decode().strip() if commit else ""
 
     def store(self, path: str, data: bytes) -> str:
-        """Store the bytes of a file as a blob, with the line ends that git wants; return its name."""
+        """Store the bytes of a file as a blob, with normalized line ends; return its object name."""
         return self.run("hash-object", "-w", "--stdin", f"--path={path}", data=data).decode().strip()
 
     def update(self, entries: Mapping[str, Entry], index: Path | None = None) -> None:
-        """Put entries into the owner's index, or into another."""
+        """Write entries to the owner's index, or to `index`."""
         lines = [f"{entry.mode or 0} {entry.blob or self.zero}\t{path}\0" for path, entry in entries.items()]
         self.run("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), index=index)
 
     def commit(self, parent: str, entries: Mapping[str, Entry], message: str) -> str:
-        """Make a commit that differs from its parent by some entries; return its name. No branch moves."""
+        """Make a commit that differs from its parent by some entries; return its name. No ref changes."""
         index = self._view / "index"
         self.run("read-tree", parent or "--empty", index=index)
         self.update(entries, index)
@@ -221,7 +221,7 @@ def opened(folder: Path) -> Iterator[Repository | None]:
     if not any(os.path.lexists(parent / ".git") for parent in (folder, *folder.parents)):
         yield None
         return
-    # From no relative place of programs, and not from the workspace.
+    # Not from a relative entry of PATH, and not from the workspace.
     places = (os.path.join(place, "git") for place in os.get_exec_path() if os.path.isabs(place))
     programs = (
         place for place in places if shutil.which(place) and not Path(place).resolve().is_relative_to(folder)
@@ -238,7 +238,7 @@ def opened(folder: Path) -> Iterator[Repository | None]:
 
 
 def _configuration(settings: Mapping[str, str], hashes: str) -> str:
-    """Return the configuration of a view: line ends, names and permissions as set; no path, no program."""
+    """Return the configuration of a view: line ends, names, permissions, but no paths or programs."""
     carried = {"core.logallrefupdates": "true"} | {
         name: settings[name] for name in _CARRIED if name in settings
     }
@@ -250,7 +250,7 @@ def _configuration(settings: Mapping[str, str], hashes: str) -> str:
 
 
 def _top(folder: Path, private: Path, common: Path, named: str) -> Path:
-    """Return the work tree of a git folder: the folder around it, or the one that it names itself.
+    """Return the work tree of a git folder: the folder around it, or the folder that it names.
 
     A stranger's `.git` may lead into another repository of the owner's, which does not name this folder.
     """
@@ -275,7 +275,7 @@ def _refuse_links(folder: Path) -> None:
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
             shown = paths.shown(path.relative_to(folder))
             raise GitError(f"its git folder is no plain one: {shown} is a link or no file")
-        if stat.S_ISDIR(mode) and path.parent.name != "objects":  # whose files are never written to
+        if stat.S_ISDIR(mode) and path.parent.name != "objects":  # object files are never rewritten
             pending += path.iterdir()
 
 

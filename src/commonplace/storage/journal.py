@@ -1,7 +1,7 @@
-"""The record of generated changes: what each is, and the bytes of its files before and after it.
+"""The record of generated changes (runs): their description, and the bytes of files before and after.
 
-A change is written down whole before its files are replaced, and carried on after a kill. Bytes are kept once
-for all changes by their digest. What writes here holds the lock of the notes.
+A change is recorded whole before its files are replaced, and carried on after a kill. Bytes are stored once
+for all changes, by their digest. Writers hold the lock of the notes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from commonplace.render import screen
 from commonplace.storage import diffs, state
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-WAITING = "not committed yet"  # what `uncommitted` says until git was asked
+WAITING = "not committed yet"  # prefix of `uncommitted` while a run waits for its commit
 SIDES = ("before", "after")
-# The second it was made, its place among those of the same second, and three digits by chance.
+# Time to the second, number within that second (3 hex digits), hash (3 hex digits).
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_ALWAYS_KEPT = 200  # changes, whatever a clock says
-_AT_ONCE = 50  # changes that are read at once
-Read = Callable[[str], bytes | None]  # a file by its path, None for none
+_ALWAYS_KEPT = 200  # newest changes, kept at any age
+_AT_ONCE = 50  # changes read by one query
+Read = Callable[[str], bytes | None]  # returns the bytes of a path; None: no file
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
 _NEWEST = "SELECT max(id) FROM change"
 _UNUSED = "DELETE FROM blob WHERE digest NOT IN (SELECT digest FROM change_blob)"
 
 
 def read(workspace: paths.Workspace, path: str) -> bytes | None:
-    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
+    """Return the bytes of a file that a run may change; None: no file. Raises as `contain` does."""
     try:
         return paths.read_real(contain(workspace, path), Path(path), [workspace.root])
     except NoteNotFound:
@@ -45,7 +45,7 @@ def read(workspace: paths.Workspace, path: str) -> bytes | None:
 
 
 def contain(workspace: paths.Workspace, path: str) -> Path:
-    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
+    """Return the real path of a file that a run may change: in the workspace, not hidden, not the settings.
 
     Raises OutsideRoots, NoteUnreadable.
     """
@@ -57,7 +57,7 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
 
 
 def digest(data: bytes | None) -> str:
-    """The SHA-256 of a file's bytes; empty for no file."""
+    """Return the SHA-256 (hex) of the bytes of a file; empty for no file."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
@@ -71,7 +71,7 @@ def begin(
     uncommitted: str = "",
     how_far: RunState = "begun",
 ) -> Run:
-    """Write down a change with all bytes, before any file is replaced. Raises NoteUnreadable."""
+    """Record a change with its bytes, before any file is replaced. Raises NoteUnreadable."""
     files = tuple(
         ChangedFile(
             change.path,
@@ -92,7 +92,7 @@ def begin(
 
 
 def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
-    """A name behind all others: changes are taken back by their order, whatever a clock does meanwhile."""
+    """Return an id that sorts after all others, even if the clock was set back: undo follows this order."""
     stamp, place = now.strftime(_STAMP), 0
     newest = next((name for (name,) in state.rows(workspace, _NEWEST) if name), "")
     if newest[:_STAMP_LENGTH] >= stamp:
@@ -104,9 +104,9 @@ def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
 
 
 def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> None:
-    """Write a change in the place of the one of its name, with new bytes of its files.
+    """Insert or replace the record of a change, and store further bytes of its files.
 
-    One whose bytes are not kept loses them once it is done. Raises NoteUnreadable.
+    A change without `kept` loses its bytes once it is no longer begun. Raises NoteUnreadable.
     """
     rows = [(digest(data), zlib.compress(data)) for data in blobs]
     needed = () if not run.kept and run.state != "begun" else run.files
@@ -121,7 +121,7 @@ def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> No
 
 
 def save(workspace: paths.Workspace, run: Run) -> None:
-    """Write down how far a change has come. Raises NoteUnreadable."""
+    """Update the record of a change. Raises NoteUnreadable."""
     if not run.kept and run.state != "begun":
         put(workspace, run)
         return
@@ -136,7 +136,7 @@ def listed(workspace: paths.Workspace) -> list[Run]:
 
 
 def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
-    """Yield the same one by one, some read at a time."""
+    """Yield all changes, newest first, read in batches."""
     before = "~"
     query = "SELECT id, data FROM change WHERE id < ? ORDER BY id DESC LIMIT ?"
     while found := state.rows(workspace, query, (before, _AT_ONCE)):
@@ -145,26 +145,26 @@ def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
 
 
 def unfinished(workspace: paths.Workspace) -> list[Run]:
-    """Return the changes that are begun, oldest first."""
+    """Return the changes in state `begun`, oldest first."""
     found = state.rows(workspace, "SELECT id, data FROM change WHERE state = 'begun' ORDER BY id")
     return [decode(name, json.loads(data)) for name, data in found]
 
 
 def names(workspace: paths.Workspace) -> list[str]:
-    """Return the names of changes, oldest first."""
+    """Return the ids of all changes, oldest first."""
     return [name for (name,) in state.rows(workspace, "SELECT id FROM change ORDER BY id")]
 
 
 def load(workspace: paths.Workspace, name: str) -> Run | None:
-    """Return a change by its name; None where there is none."""
+    """Return a change by its id; None if it is missing."""
     found = state.rows(workspace, "SELECT data FROM change WHERE id = ?", (name,))
     return next((decode(name, json.loads(data)) for (data,) in found), None)
 
 
 def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
-    """Return the bytes of a file of a change, `before` or `after` it; None for no file.
+    """Return the bytes of file number `place` of a change, on `side` before or after; None: no file.
 
-    Raises NoteUnreadable where they are not kept, or are not those that were written.
+    Raises NoteUnreadable if the bytes are not kept or are damaged.
     """
     if not (expected := getattr(run.files[place], side)):
         return None
@@ -190,10 +190,10 @@ def remove(workspace: paths.Workspace, *names: str) -> None:
 
 
 def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetime) -> None:
-    """Remove the changes older than so many days, and the oldest beyond a size; the newest stay at any age.
+    """Remove changes older than `keep_days`, but not the newest 200, and the oldest beyond `keep_mb`.
 
-    None that is begun goes. One that was made while a clock was ahead has a name of that day, as all have
-    that came after it: the moment that it notes counts. Raises NoteUnreadable.
+    Changes in state `begun` stay. While the clock is ahead, a change gets an id of that day, as do all
+    later ones: their recorded time counts. Raises NoteUnreadable.
     """
     cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
     ahead = f"{now:{_STAMP}}~"
@@ -219,7 +219,7 @@ GROUP BY change.id ORDER BY change.id DESC"""
 
 
 def size(workspace: paths.Workspace) -> int:
-    """Return the bytes that all changes take."""
+    """Return the size of the stored bytes of all changes, compressed."""
     return sum(row[0] or 0 for row in state.rows(workspace, "SELECT sum(length(bytes)) FROM blob"))
 
 
@@ -229,19 +229,19 @@ def _moment(workspace: paths.Workspace, name: str) -> str:
 
 
 def decode(name: str, record: Mapping[str, Any]) -> Run:
-    """Read the record of a change by its name. Raises ValueError, TypeError, KeyError, AttributeError."""
+    """Return a change from its id and record. Raises ValueError, TypeError, KeyError, AttributeError."""
     files = tuple(_made(ChangedFile, file) for file in record["files"])
     return _made(Run, record, id=name, about=_made(About, record["about"]), files=files)
 
 
 def _made(kind: type[_Kind], record: Mapping[str, Any], **decoded: object) -> _Kind:
-    """Make a value of a record; what a later version added is passed over."""
+    """Return a dataclass from a record; ignore the fields that a later version added."""
     known = {field.name for field in fields(kind)}
     return kind(**{name: value for name, value in {**record, **decoded}.items() if name in known})
 
 
 def diff(workspace: paths.Workspace, run: Run) -> str:
-    """Return the diff of a run, file by file; a line says so of what is no longer kept."""
+    """Return the diff of a run, file by file, with a line for a file that was left or is not kept."""
     parts = []
     for place, file in enumerate(run.files):
         path = screen.one_line(file.path)

@@ -1,4 +1,4 @@
-"""Small values of a workspace by kind and name, each a JSON object: marks of sessions, receipts."""
+"""Small values of a workspace by kind and name, each a JSON object: state of sessions, receipts."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _GET = "SELECT data FROM value WHERE kind = ? AND name = ?"
 
 
 def of_session(session: str) -> str:
-    """Return the name of a session's value: a hash of its id."""
+    """Return the name of a session's value: the first 24 hex digits of the SHA-256 of its id."""
     return sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def read(workspace: paths.Workspace, kind: str, name: str = "") -> dict[str, Any] | None:
-    """Return a value; None where there is none. Raises NoteUnreadable."""
+    """Return a value; None if it is missing. Raises NoteUnreadable."""
     return next((json.loads(data) for (data,) in state.rows(workspace, _GET, (kind, name))), None)
 
 
 def each(
     workspace: paths.Workspace, kind: str, *, since_s: float | None = None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return the names and values of a kind, the one that was written last at the end.
+    """Return the names and values of a kind, oldest write first.
 
-    With `since_s` only those that were written in the last seconds. Raises NoteUnreadable.
+    With `since_s`, only values written in the last `since_s` seconds. Raises NoteUnreadable.
     """
     oldest = 0.0 if since_s is None else time.time() - since_s
     query = "SELECT name, data FROM value WHERE kind = ? AND at >= ? ORDER BY at, name"
@@ -46,7 +46,7 @@ def update(
     name: str,
     change: Callable[[dict[str, Any] | None], Mapping[str, Any] | None],
 ) -> None:
-    """Replace a value by what `change` makes of it (None: no value), in one transaction.
+    """Replace a value by the result of `change` in one transaction; None: no value.
 
     Raises NoteUnreadable.
     """
@@ -59,12 +59,12 @@ def update(
 
 
 def write(workspace: paths.Workspace, kind: str, name: str, value: Mapping[str, Any]) -> None:
-    """Put a value in its place. Raises NoteUnreadable."""
+    """Insert or replace a value. Raises NoteUnreadable."""
     update(workspace, kind, name, lambda _: value)
 
 
 def remove(workspace: paths.Workspace, kind: str, names: Iterable[str], *, erase: bool = False) -> None:
-    """Remove values; to `erase` them leave none of their bytes in the file. Raises NoteUnreadable."""
+    """Remove values; with `erase`, also their bytes in the file. Raises NoteUnreadable."""
     if rows := [(kind, name) for name in names]:
         with state.writing(workspace) as connection:
             connection.executemany("DELETE FROM value WHERE kind = ? AND name = ?", rows)
@@ -73,7 +73,7 @@ def remove(workspace: paths.Workspace, kind: str, names: Iterable[str], *, erase
 
 
 def drop_old(workspace: paths.Workspace, kind: str, kept_s: float) -> None:
-    """Remove the values of a kind that are older than so many seconds. Raises NoteUnreadable."""
+    """Remove the values of a kind older than `kept_s` seconds. Raises NoteUnreadable."""
     oldest = time.time() - kept_s
     found = state.rows(workspace, "SELECT name FROM value WHERE kind = ? AND at < ?", (kind, oldest))
     remove(workspace, kind, [name for (name,) in found])

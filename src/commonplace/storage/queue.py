@@ -1,9 +1,9 @@
-"""Entries on their way into notes: any process appends some, one at a time writes them down.
+"""The queue of entries for notes: any process appends entries, one process at a time writes them.
 
-An entry is deleted once its note has it. After a kill in between a batch is written once more, in a way that
-makes a repetition nothing (`Memory.capture`).
+An entry is deleted once it is in its note. After a kill in between, its batch is written again; the writer
+must skip entries that the note already has (`Memory.capture`).
 
-Nothing here imports the engine: a hook process is gone before that would be loaded.
+Do not import the engine here: a hook process must end before that would be loaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-MAX_BYTES = 64_000_000  # of all entries; some 60,000
+MAX_BYTES = 64_000_000  # of all entries; about 60,000 entries
 _SET_ASIDE = "set-aside.jsonl"
 _REFUSED = "refused"
 _MARKS = ("long_term", "tentative")
@@ -40,7 +40,7 @@ Write = Callable[[Sequence[Entry]], object]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The number of entries that wait, of those set aside, and of those refused since there was no room."""
+    """The numbers of entries that wait, that were set aside, and that were refused by a full queue."""
 
     entries: int
     set_aside: int
@@ -49,9 +49,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """The number of entries that a drain wrote and set aside, those refused before, and why it did no more.
+    """The numbers of entries that a drain wrote and set aside, and that were refused before it.
 
-    `busy` says that another process drains.
+    `trouble` is the first error; `busy` is true if another process was draining.
     """
 
     written: int = 0
@@ -62,31 +62,31 @@ class Drained:
 
 
 class Queue:
-    """The entries of one workspace that wait; for any thread and process, whichever is killed when."""
+    """The waiting entries of one workspace; safe for threads, processes and kills."""
 
     def __init__(self, workspace: paths.Workspace, *, max_bytes: int = MAX_BYTES) -> None:
-        """Name the workspace; nothing is made before there is something to keep."""
+        """Set the workspace and the limit in bytes; the file is made by the first append."""
         self.workspace, self.max_bytes = workspace, max_bytes
 
     @property
     def set_aside(self) -> Path:
-        """The file of entries that no note takes, a line of JSON each, for their owner to read and delete."""
+        """The file of entries that no note can take, a line of JSON each; the owner reads and deletes it."""
         return self.workspace.state / _SET_ASIDE
 
     @property
     def empty(self) -> bool:
-        """Whether no entry waits. Raises NoteUnreadable."""
+        """Tell whether the queue is empty. Raises NoteUnreadable."""
         return not state.rows(self.workspace, "SELECT 1 FROM queue LIMIT 1")
 
     def append(self, entry: Entry) -> bool:
-        """Append an entry; false if it was refused because there is no room. Raises as `extend` does."""
+        """Append an entry; return false if the queue is full. Raises as `extend` does."""
         return self.extend([entry]) == 1
 
     def extend(self, entries: Sequence[Entry]) -> int:
-        """Append entries, as many as there is room for; return how many. The rest are counted as refused.
+        """Append entries until the queue is full; return the number of entries that were not refused.
 
-        Secrets and private parts are taken out. An entry outlives the process at once, and a power cut some
-        seconds later. Raises AccessDenied and NoteUnreadable, with nothing appended.
+        Secrets and private parts are removed, blank entries skipped. An entry survives a kill at once, and a
+        power cut some seconds later. Raises AccessDenied and NoteUnreadable, without appending any.
         """
         self.workspace.check_writable()
         cleaned = list(map(clean, entries))
@@ -105,14 +105,14 @@ class Queue:
         return len(entries) - refused
 
     def drain(self, write: Write, *, wait_s: float = 0.0, batch: int = 200) -> Drained:
-        """Hand the entries that wait to `write`, those of one day at a time, and delete them when it returns.
+        """Pass the waiting entries to `write`, one day at a time, and delete them when it returns.
 
-        `write` is given a batch again where a process was killed in between, so a repetition must add nothing
-        to notes. Of two processes that drain, one does; the other waits `wait_s` for it. An entry for which
-        `write` raises ConfigError is set aside; any other error of ours leaves the entries of that day where
-        they are, and is reported.
+        `write` gets a batch again if a process was killed in between, so it must be idempotent. Only one
+        process drains; another waits up to `wait_s` seconds for it. An entry for which `write` raises
+        ConfigError is set aside; after any other CommonplaceError the entries of that day stay in the queue,
+        and the error is reported.
         """
-        if self.workspace.reader is not None:  # what waits is for a process that may write it
+        if self.workspace.reader is not None:  # a reader may not write notes
             return Drained()
         work = _Drain(self, write, batch)
         try:
@@ -126,7 +126,7 @@ class Queue:
             return work.report(str(error))
 
     def waiting(self) -> Waiting:
-        """Count the entries, without changing any. Raises NoteUnreadable."""
+        """Count the entries that wait, were set aside, and were refused. Raises NoteUnreadable."""
         found = state.rows(self.workspace, "SELECT count(size) FROM queue") or [(0,)]
         lines = 0
         with suppress(OSError):
@@ -135,14 +135,14 @@ class Queue:
 
 
 class _Drain:
-    """One drain, under its lock."""
+    """One drain of a queue, under its lock, with its counts."""
 
     def __init__(self, queue: Queue, write: Write, batch: int) -> None:
         self._queue, self._write, self._batch = queue, write, batch
         self._written = self._set_aside = self._refused = 0
 
     def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
-        """Report what was done up to now."""
+        """Return the counts up to now."""
         return Drained(self._written, self._set_aside, self._refused, trouble, busy)
 
     def run(self) -> Drained:
@@ -156,7 +156,7 @@ class _Drain:
         while found := state.rows(workspace, query, (done, last, self._batch)):
             done = found[-1][0]
             for day, same in groupby(found, lambda row: _day(decoded(row[1]))):
-                if day in blocked:  # the note of the day takes its entries in their order
+                if day in blocked:  # an earlier entry of the day failed; keep their order
                     continue
                 try:
                     self._settle([*same])
@@ -166,15 +166,15 @@ class _Drain:
         return self.report(trouble)
 
     def _settle(self, rows: Sequence[tuple[int, str]]) -> None:
-        """Write some entries of one day, and delete them; set aside those that no note will ever take."""
+        """Write some entries of one day and delete them; set aside those that raise ConfigError."""
         try:
             entries = [entry for _, data in rows if (entry := decoded(data))]
             if len(entries) < len(rows):
                 raise ConfigError("entry", "cannot be read")
             self._write(entries)
             self._written += len(rows)
-        except ConfigError:  # no time mends that
-            if len(rows) > 1:  # which of them is it?
+        except ConfigError:  # permanent: a retry would fail as well
+            if len(rows) > 1:  # find the invalid entry
                 for row in rows:
                     self._settle([row])
                 return
@@ -188,28 +188,28 @@ class _Drain:
 
 
 def decoded(data: str | bytes) -> Entry | None:
-    """Return the entry of some JSON; None for other JSON, as another version may have left it."""
+    """Return the entry in some JSON; None if it is invalid, for example from another version."""
     with suppress(ValueError, TypeError, OverflowError, RecursionError):
         return decode(data)
     return None
 
 
 def _day(entry: Entry | None) -> str:
-    """The day whose note takes an entry."""
+    """Return the day (ISO 8601) of an entry, or `MEMORY` for a long-term entry."""
     if entry is None:
         return ""
     return "MEMORY" if entry.long_term else entry.at.date().isoformat()
 
 
 def hold(workspace: paths.Workspace) -> AbstractContextManager[None]:
-    """Keep entries from being written into notes. Raises NoteUnreadable."""
+    """Hold the drain lock, so that entries stay in the queue. Raises NoteUnreadable."""
     return locked(paths.lock_file(workspace, "drain")) if state.path(workspace).exists() else nullcontext()
 
 
 def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None = None) -> list[Erased]:
-    """Name the entries that hold any of it.
+    """Return the entries that contain a target; with `among` (JSON texts), only of these.
 
-    To `change` it is taken out of them, with `among` out of these alone; called within `hold`.
+    With `change`, remove the targets from them; the caller is within `hold`.
     """
     from commonplace.types.changes import Erased
 
@@ -228,9 +228,9 @@ def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None 
 
 
 def without(data: str, targets: Targets) -> str | None:
-    """Return an entry as JSON without what is forgotten.
+    """Return an entry as JSON without the targets of a forgetting.
 
-    None for an entry of a forgotten session, about a forgotten person, or without any other words.
+    None if it belongs to a forgotten session, mentions a forgotten person, or has no other words.
     """
     value = json.loads(data)
     by = value.get("provenance")
@@ -247,7 +247,7 @@ def without(data: str, targets: Targets) -> str | None:
 
 
 def clean(entry: Entry) -> Entry:
-    """Return an entry as a note may hold it: no private parts, no secrets, no characters that are none."""
+    """Return an entry without private parts, secrets and invalid characters (surrogates, NUL)."""
     from dataclasses import replace
 
     from commonplace.redaction.redact import redact, strip_private
@@ -272,7 +272,7 @@ def encode(entry: Entry) -> str:
 
 
 def decode(line: str | bytes) -> Entry:
-    """Return the entry of a line of JSON. Raises ValueError, RecursionError for a cut or damaged one."""
+    """Return the entry in a line of JSON. Raises ValueError, RecursionError if it is cut or damaged."""
     data = json.loads(line)
     if not isinstance(data, dict) or not isinstance(data.get("text"), str):
         raise ValueError("no entry")
@@ -283,13 +283,13 @@ def decode(line: str | bytes) -> Entry:
     if isinstance(by, dict):
         fields = {name: str(by.get(name, "")) for name in ("agent", "session", "at")}
         writers = {name: name for name in get_args(Writer)}
-        provenance = Provenance(writers.get(by.get("by"), "untrusted"), **fields)  # whoever is not known
+        provenance = Provenance(writers.get(by.get("by"), "untrusted"), **fields)  # if unknown
     marks = {name: data.get(name) is True for name in _MARKS}
     return Entry(data["text"], datetime.fromisoformat(at), heading, provenance, **marks)
 
 
 def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> None:
-    """Append bytes to a file, all or none; behind a cut line they begin a new one. Raises OSError."""
+    """Append all bytes to a file, or leave it; after a cut line, begin a new line. Raises OSError."""
     descriptor = root.descriptor(path, _APPEND)
     try:
         end = os.lseek(descriptor, 0, os.SEEK_END)
@@ -302,7 +302,7 @@ def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> 
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
         except OSError:
-            os.ftruncate(descriptor, end)  # a full disk: who appends keeps them, and tries again
+            os.ftruncate(descriptor, end)  # a full disk: the caller keeps the data and tries again
             raise
     finally:
         os.close(descriptor)

@@ -1,8 +1,8 @@
-"""`state.sqlite`: what a workspace remembers beside its notes, in one file that many processes write to.
+"""`state.sqlite`: the state of a workspace apart from its notes, one database for all processes.
 
-Its folder is readable by its owner alone. A missing file reads as an empty one and is made by the first
-write. Every value is JSON in a column `data`, or bytes that zlib compressed in a column `bytes`: the byte
-scan of a forgetting looks into both (`edit.forget.residue`).
+Only its owner can read its folder. A missing file reads as empty and is made by the first write. Every value
+is JSON in a column `data`, or zlib-compressed bytes in a column `bytes`: the byte scan of a forgetting reads
+both (`edit.forget.residue`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "state.sqlite"
-VERSION = 1  # of the tables below; a later one changes an older file in `_migrate`
+VERSION = 1  # of the tables below; upgrade older files in `_migrate`
 _TABLES = """
 CREATE TABLE IF NOT EXISTS value(
     kind TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, data TEXT NOT NULL, PRIMARY KEY (kind, name));
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS blob(digest TEXT PRIMARY KEY, bytes BLOB NOT NULL)"""
 
 
 class _File(Database):
-    """The state of one workspace; raises NoteUnreadable for a file of a later version."""
+    """The state database of one workspace. Raises NoteUnreadable for a file of a later version."""
 
     inode = 0
 
@@ -57,7 +57,7 @@ class _File(Database):
 
     @contextmanager
     def writing(self, *, durable: bool) -> Iterator[Connection]:
-        """Hold a write transaction whose commit waits for the disk if it is `durable`."""
+        """Hold a write transaction; a `durable` commit waits for the disk."""
         with self._lock:
             with self.reading() as connection:
                 connection.execute(f"PRAGMA synchronous={'full' if durable else 'normal'}")
@@ -65,20 +65,20 @@ class _File(Database):
                 yield connection
 
 
-_files: dict[Path, _File] = {}  # that this process has open
+_files: dict[Path, _File] = {}  # open files of this process
 
 
 def path(workspace: paths.Workspace) -> Path:
-    """Return the path of the file, whether it exists or not."""
+    """Return the path of the state file, which may be missing."""
     return workspace.state / NAME
 
 
 @contextmanager
 def writing(workspace: paths.Workspace, *, durable: bool = True) -> Iterator[Connection]:
-    """Hold the write transaction of all processes; after an error nothing of it is in the file.
+    """Hold a write transaction, exclusive among all processes; roll it back after an error.
 
-    A commit that is not `durable` outlives the process at once, and a power cut some seconds later. A damaged
-    file is moved aside and a new one begun. Raises NoteUnreadable.
+    A commit survives a kill at once; one that is not `durable` survives a power cut some seconds later. A
+    damaged file is renamed and a new file made. Raises NoteUnreadable.
     """
     paths.prepare_state(workspace)
     try:
@@ -93,7 +93,7 @@ def writing(workspace: paths.Workspace, *, durable: bool = True) -> Iterator[Con
 
 
 def rows(workspace: paths.Workspace, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a query; none of a missing or damaged file. Raises NoteUnreadable."""
+    """Return the rows of a query; [] for a missing or damaged file. Raises NoteUnreadable."""
     place = path(workspace)
     try:
         os.stat(place)
@@ -114,13 +114,13 @@ def rows(workspace: paths.Workspace, sql: str, values: Iterable[object] = ()) ->
 
 
 def erase(workspace: paths.Workspace) -> None:
-    """Write the file anew without the bytes of deleted rows. Raises NoteUnreadable."""
+    """Compact the file, so that no bytes of deleted rows remain. Raises NoteUnreadable."""
     with _file(workspace).reading() as connection:
         database.compact(connection, path(workspace))
 
 
 def _rows_read_only(place: Path, sql: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
-    """Read a file in a folder that this user may not write to, where SQLite cannot make its side files."""
+    """Return the rows of a query on a copy: in a read-only folder SQLite cannot make its side files."""
     from commonplace.base.snapshot import standing
 
     with standing(place) as copy, database.translated(place):
@@ -130,7 +130,7 @@ def _rows_read_only(place: Path, sql: str, values: Iterable[object]) -> list[tup
 
 
 def _file(workspace: paths.Workspace) -> _File:
-    """The open file of a workspace; another one where it was deleted or replaced meanwhile."""
+    """Return the open database of a workspace; reopen a file that was deleted or replaced."""
     place = path(workspace)
     file = _files.get(place)
     if file is not None and file.inode and not (file.inode == _inode(place) > 0):
@@ -159,7 +159,7 @@ def _migrate(connection: Connection, place: Path) -> None:
 
 
 def _move_aside(workspace: paths.Workspace) -> None:
-    """Rename a damaged file, so that what comes now is kept; `sqlite3 FILE .recover` may read the old one."""
+    """Rename a damaged file so that new writes succeed; `sqlite3 FILE .recover` may read the old file."""
     place = path(workspace)
     with locked(paths.lock_file(workspace, "state")):
         try:
