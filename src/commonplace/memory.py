@@ -48,6 +48,7 @@ from commonplace.search.request import (
     check_whole,
     several,
 )
+from commonplace.storage import state
 from commonplace.types.progress import Progress, silent
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -222,15 +223,12 @@ class Memory:
         """Release the index; the object can be used again, it then opens anew."""
         with self._lock:
             self._store.dismiss()
-            self._store.close()
             with self._beside_lock:
-                if self._beside is not None:
-                    self._beside.store.close()
-            self._answerer.close()
-            self._current.close()
-            self._journal.close()
-            for other in self._others.values():
-                other.close()
+                beside = [] if self._beside is None else [self._beside.store]
+            parts: list[Any] = [self._store, *beside, self._answerer, self._current, self._journal]
+            for part in (*parts, *self._others.values()):
+                part.close()
+            state.close(state.path(self.workspace))
 
     # --- writing ------------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ MEMORY = """# Memory
 
 - ~~The harbour closes at six.~~ <!-- cp: until=2026-03-02 by=owner -->
 - The harbour closes at eight. <!-- cp: since=2026-03-02 -->
-- The pilot is ~~Jonas~~ Mira. <!-- cp: until=2026-03-02 to=memory/2026-03-02.md -->
+- ~~The pilot is Jonas.~~ <!-- cp: until=2026-03-02 to=memory/2026-03-02.md -->
+- The pilot is Mira.
   She answers by radio.
 - tentative: the buoy is adrift
 
@@ -63,6 +64,6 @@ def test_guesses_are_told_to_owners_who_want_them(memory: Memory, tmp_path: Path
 
 def test_what_is_left_out_says_why(memory: Memory) -> None:
     left = {(one.what, one.why) for one in ContextBuilder(memory).build("", now=DAY).left_out}
-    assert ("MEMORY.md#L9", "tentative") in left
+    assert ("MEMORY.md#L10", "tentative") in left
     assert ("memory/2026-03-02.md#L5", "tentative") in left
     assert not any("L5" in what and "MEMORY" in what for what, _ in left)

@@ -22,8 +22,9 @@ from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, PreviewOutdated
-from commonplace.edit.forget import journal, targets
+from commonplace.edit.forget import journal, requests, targets
 from commonplace.storage import files
+from commonplace.storage import journal as changes
 from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import Change
@@ -213,7 +214,7 @@ def test_an_undo_since_takes_back_no_more_than_was_shown(root: Path, memory: Mem
         assert person.types("y") == 1
     assert "look again" in person.shown
     assert (root / DAY).read_bytes() == before
-    assert not any(run.about.kind == "undo" for run in journal.listed(memory.workspace))
+    assert not any(run.about.kind == "undo" for run in changes.listed(memory.workspace))
 
 
 def test_what_is_proposed_is_what_is_written(root: Path) -> None:
@@ -425,7 +426,7 @@ def test_a_person_approves_of_what_an_agent_asks_for(root: Path, memory: Memory)
         above(root, "Yan was, too.")
         assert person.types("y") == 0, person.shown
     assert said(root) == ["Yan was, too.", "Zed was here.", LINES[0], *LINES[2:]]
-    assert not list((paths.Workspace(root).state / "requests").iterdir())
+    assert requests.kept(paths.Workspace(root)) == []
 
 
 def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> None:
@@ -445,7 +446,7 @@ def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> Non
         assert "helper asks to forget by text: ferns" in person.until(code)
     with Person(root, "forget", "--reject", code) as person:
         person.until("refused; nothing was changed")
-    assert not list((paths.Workspace(root).state / "requests").iterdir())
+    assert requests.kept(paths.Workspace(root)) == []
     assert (root / DAY).read_bytes() == before
 
 

@@ -144,7 +144,7 @@ def test_names_that_are_no_text_come_back(workspace: paths.Workspace, change: Ch
 def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> None:
     program = (
         "import sys; from pathlib import Path; from commonplace.base import paths;"
-        "from commonplace.storage import transaction as a; from commonplace.types.changes import About, Change\n"
+        "from commonplace.changes import transaction as a; from commonplace.types.changes import About, Change\n"
         "def more(read):\n"
         "    text = read('MEMORY.md'); return [Change('MEMORY.md', text, text + b'- x\\n')]\n"
         "for _ in range(6): a.rewrite(paths.Workspace(Path(sys.argv[1])), more, About('write', 'x'))\n"

@@ -181,10 +181,8 @@ class _Drain:
             with records.translated(self._queue.set_aside):
                 append(self._queue.workspace.kept, self._queue.set_aside, rows[0][1].encode() + b"\n")
             self._set_aside += 1
-        with state.writing(self._queue.workspace) as connection:
-            connection.executemany(
-                "DELETE FROM queue WHERE id = ? AND data = ?", rows
-            )  # ids of a new file repeat
+        with state.writing(self._queue.workspace) as connection:  # a new file begins the ids again
+            connection.executemany("DELETE FROM queue WHERE id = ? AND data = ?", rows)
 
 
 def decoded(data: str | bytes) -> Entry | None:

@@ -129,16 +129,19 @@ def _rows_read_only(place: Path, sql: str, values: Iterable[object]) -> list[tup
             return connection.execute(sql, tuple(values)).fetchall()
 
 
+def close(place: Path) -> None:
+    """Close a file if this process has it open; the next call opens it again."""
+    if (file := _files.pop(place, None)) is not None:
+        file.close()
+
+
 def _file(workspace: paths.Workspace) -> _File:
-    """Return the open database of a workspace; reopen a file that was deleted or replaced."""
+    """Return the open file of a workspace; another one if it was deleted or replaced."""
     place = path(workspace)
     file = _files.get(place)
     if file is not None and file.inode and not (file.inode == _inode(place) > 0):
-        file.close()
-        file = None
-    if file is None:
-        file = _files[place] = _File(place, _TABLES, hurried=True)
-    return file
+        close(place)
+    return _files.get(place) or _files.setdefault(place, _File(place, _TABLES, hurried=True))
 
 
 def _inode(place: Path) -> int:
@@ -169,8 +172,7 @@ def _move_aside(workspace: paths.Workspace) -> None:
         except NoteUnreadable as error:
             if error.reason != database.DAMAGED:
                 raise
-        if (file := _files.pop(place, None)) is not None:
-            file.close()
+        close(place)
         for suffix in ("", *database.SIDE_FILES):
             with suppress(FileNotFoundError):
                 workspace.kept.rename(f"{place}{suffix}", f"{place.with_suffix('.damaged')}{suffix}")
