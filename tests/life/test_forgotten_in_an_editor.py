@@ -66,13 +66,3 @@ HALVES = (
     "> Rex, ~~of Porto~~, of Faro",
     "| from | to |\n|---|---|\n| ~~Porto~~ Faro | Lisbon |",
 )
-
-
-def test_a_part_of_a_line_that_is_struck_is_no_fact(owner: Owner) -> None:
-    owner.note("MEMORY.md", "# Memory\n\n" + "\n\n".join(HALVES) + "\n")
-    owner.ok("sync")
-    for command in ("search", "recall", "prompt"):
-        for question in ("where does Mira work at Acme", "Faro", "the ferry leaves at ten"):
-            assert "Porto" not in owner.run(command, question).out, (command, question)
-    assert "Porto" not in owner.hook("SessionStart", source="startup")
-    assert "Porto" not in owner.mcp().call("memory_search", query="Mira Acme Faro")

@@ -20,14 +20,12 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(params=["the workspace", "a folder above", "its own settings ask for it"])
+@pytest.fixture(params=["the workspace", "a folder above"])
 def repository(owner: Owner, request: pytest.FixtureRequest) -> Path:
     """A repository that the notes lie in, as its owner left it."""
     top = owner.folder.parent if request.param == "a folder above" else owner.folder
     owner.note("MEMORY.md", "# Memory\n\n" + "".join(f"- {fact}.\n" for fact in FACTS))
     owner.ok("init")
-    if request.param == "its own settings ask for it":
-        owner.note(".commonplace/config.toml", '[history]\ngit = "auto"\n')
     _git(top, "init", "-q")
     _git(top, "add", owner.folder / "MEMORY.md")
     _git(top, "commit", "-qm", "mine")

@@ -55,8 +55,8 @@ def workspace_file(root: Path) -> Path:
 
 def is_old(workspace: paths.Workspace) -> bool:
     """Tell if a workspace may hold state or settings of version 0.1."""
-    former = workspace.root / paths.FORMER_SETTINGS
-    return os.path.lexists(former) or not STAYS.issuperset(one.name for one in workspace.derived.glob("*"))
+    names = os.listdir(workspace.derived) if os.access(workspace.derived, os.R_OK | os.X_OK) else ()
+    return os.path.lexists(workspace.root / paths.FORMER_SETTINGS) or not STAYS.issuperset(names)
 
 
 def move(workspace: paths.Workspace) -> str:
@@ -105,7 +105,7 @@ def content(path: Path) -> bytes:
     # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
     is_inside = path.parent.name == paths.DERIVED_FOLDER
     root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
-    is_closed = is_inside and path.parent.is_dir() and not os.access(path.parent, os.X_OK)
+    is_closed = is_inside and os.path.isdir(path.parent) and not os.access(path.parent, os.X_OK)
     if not os.path.lexists(path) and not is_closed:
         return b""
     trouble: CommonplaceError | None = None

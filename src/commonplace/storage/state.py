@@ -27,8 +27,7 @@ VERSION = 1  # of the tables below; upgrade older files in `_migrate`
 _TABLES = """
 CREATE TABLE IF NOT EXISTS value(
     kind TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, data TEXT NOT NULL, PRIMARY KEY (kind, name));
-CREATE TABLE IF NOT EXISTS queue(
-    id INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER NOT NULL, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS queue(id INTEGER PRIMARY KEY AUTOINCREMENT, size INTEGER, data TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS queue_size ON queue(size);
 CREATE TABLE IF NOT EXISTS change(id TEXT PRIMARY KEY, state TEXT NOT NULL, data TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS change_state ON change(state);
@@ -145,10 +144,9 @@ def _file(workspace: paths.Workspace) -> _File:
 
 
 def _inode(place: Path) -> int:
-    try:
+    with suppress(OSError):
         return os.stat(place).st_ino
-    except OSError:
-        return -1
+    return -1
 
 
 def _migrate(connection: Connection, place: Path) -> None:

@@ -217,16 +217,17 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     """Count rows that hold it, and forms between the rows that no row explains."""
     near = {form for block in map(bytes.lower, blocks) for form in sought.between_rows if form in block}
     count, explained = 0, set[bytes]()
-    for texts in _texts(path) if near or rows else ():
-        joined = "\n\n".join(texts)
-        count += sum(map(sought.count_in_row, texts)) if rows and sought.count(joined) else 0
-        lower = joined.encode("utf-8", "surrogatepass").lower() if near else b""
+    for texts, whole in _texts(path) if near or rows else ():
+        count += sum(map(sought.count_in_row, texts)) if rows and sought.count("\n\n".join(texts)) else 0
+        lower = "\n\n".join(whole).encode("utf-8", "surrogatepass").lower() if near else b""
         explained |= {form for form in near - explained if form in lower}
     return count + len(near - explained)
 
 
-def _texts(path: Path) -> Iterator[list[str]]:
-    """Yield every text in the rows of a database, some rows at a time; stop at an unreadable row.
+def _texts(path: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the texts in the rows of a database, some rows at a time; stop at an unreadable row.
+
+    Each time twice: without the words of the program, and all.
 
     SQLite writes into side files of a database; in a folder of notes these may belong to others.
     """
@@ -240,18 +241,17 @@ def _texts(path: Path) -> Iterator[list[str]]:
     ):
         tables: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'")
         for name in [name for name, sql in tables if "VIRTUAL TABLE" not in str(sql).upper()]:
-            columns: Any = connection.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-            kinds = "'text', 'blob'" if name == "meta" or is_state else "'text'"
-            texts = [
-                f"iif(typeof({quoted(one)}) IN ({kinds}), {quoted(one)}, '')"
-                for one in chain(*columns)
-                if not (is_state and one in _OWN_KEYS)
+            names = [
+                str(one) for (one,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
             ]
+            kinds = "'text', 'blob'" if name == "meta" or is_state else "'text'"
+            texts = [f"iif(typeof({quoted(one)}) IN ({kinds}), {quoted(one)}, '')" for one in names]
             rows: Any = connection.execute(f"SELECT {', '.join(texts)} FROM {quoted(name)}")
             while some := list(islice(rows, 1 if name == "blob" and is_state else _ROWS)):
-                values = filter(None, chain.from_iterable(some))
-                texts = [one if isinstance(one, str) else decode(records.unpacked(one)) for one in values]
-                yield list(chain.from_iterable(map(_values, texts))) if is_state else texts
+                pairs = [(one, value) for row in some for one, value in zip(names, row, strict=True) if value]
+                whole = [one if isinstance(one, str) else decode(records.unpacked(one)) for _, one in pairs]
+                said = (text for (one, _), text in zip(pairs, whole, strict=True) if one not in _OWN_KEYS)
+                yield ([value for text in said for value in _values(text)] if is_state else whole), whole
 
 
 # --- out of reach ---------------------------------------------------------------------------------------
