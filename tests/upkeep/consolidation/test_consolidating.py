@@ -487,7 +487,7 @@ def test_killed_at_any_step_the_files_are_old_or_new(tmp_path: Path, stride: int
             transaction.recover(memory.workspace)
             settled.append((root / "MEMORY.md").read_text())
             assert settled[-1] == old or ("Priya is vegetarian." in settled[-1] and archive.exists()), root
-    assert settled[0] == old != settled[-1]
+    assert settled[-1] != old
 
 
 def test_what_else_an_entry_says_keeps_it(opened: Open) -> None:
