@@ -292,9 +292,9 @@ def restore(edit: Edit, ledger: Ledger, done: Done) -> bool:
 def _change(
     edit: Edit, ledger: Ledger, compose: Callable[[bytes | None], tuple[bytes | None, Trace | None]]
 ) -> Done:
-    backup = None
     with locks.locked(ledger.lock):
-        former, missing = ledger.trace(edit.path), _missing(edit)
+        files.clear(edit.path, lock=ledger.lock, within=edit.within)
+        backup, former, missing = None, ledger.trace(edit.path), _missing(edit)
         try:
             for _ in range(_ATTEMPTS):
                 before = edit.read()
