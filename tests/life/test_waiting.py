@@ -90,7 +90,7 @@ def test_the_command_says_that_it_waits_and_what_cannot_wait_is_refused(owner: O
     refused = owner.run("correct", "The gate is red.", "The gate is blue.")
     assert refused.code == 1
     assert "another program is writing it; try again" in refused.err
-    assert "1 entry wait in the spool" in owner.run("status").err
+    assert "1 entry wait in the queue" in owner.run("status").err
     writer.communicate("\n")
     owner.ok("sync")
     text = note.read_text()

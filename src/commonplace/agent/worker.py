@@ -212,7 +212,7 @@ class IndexWorker:
     def stop(self, deadline_s: float = 5.0) -> bool:
         """Finish what is submitted, within the deadline; tell whether all of it is in notes (or the spool).
 
-        What does not stays in the spool. A worker that is given something afterwards starts again.
+        What does not stays in the queue. A worker that is given something afterwards starts again.
         """
         self._deadline = deadline = time.monotonic() + deadline_s
         # One after the other: what the first still does is work for the next.

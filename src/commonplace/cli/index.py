@@ -77,7 +77,7 @@ def run(
 ) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
 
-    Entries that hooks left in the spool are written into notes first.
+    Entries that hooks left in the queue are written into notes first.
     """
     try:
         _write_queue_down(memory)
