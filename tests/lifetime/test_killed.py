@@ -137,7 +137,7 @@ def check_nothing_half(root: Path) -> None:
     assert not [path for path in tree(root) if path.endswith(".tmp")]
 
 
-@sampled(17, 2)
+@sampled(5, 2)
 def test_consolidate(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"], stride=stride)
@@ -153,7 +153,7 @@ def test_consolidate(template: Path, env: dict[str, str], stride: int) -> None:
         checks.check_well_formed(one.root)
 
 
-@sampled(13, 1)
+@sampled(4, 1)
 def test_undo(template: Path, env: dict[str, str], stride: int) -> None:
     done = subprocess.run(command("-w", template, "consolidate"), capture_output=True, env=env, timeout=100)
     assert done.returncode == 0, done.stderr
@@ -168,7 +168,7 @@ def test_undo(template: Path, env: dict[str, str], stride: int) -> None:
         check_nothing_half(one.root)
 
 
-@sampled(20, 1)
+@sampled(6, 1)
 def test_correct(template: Path, env: dict[str, str], stride: int) -> None:
     old, new = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
     before = tree(template)
