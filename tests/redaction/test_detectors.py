@@ -109,7 +109,7 @@ def test_the_digest_is_the_same_in_every_process_and_changes_with_any_rule(
     for module, name, value in (
         (detectors, "SHAPES", SHAPES[:-1]),
         (detectors, "INSIDE", (INSIDE[0]._replace(before=5), *INSIDE[1:])),
-        (detectors, "SERVICES", detectors.SERVICES | {"acme"}),
+        (detectors, "WORD_LISTS", detectors.WORD_LISTS | {"services": ("acme",)}),
         (assignments, "_CONTEXT", 33),
         (phrases, "_KEY_LEAST", 17),
     ):

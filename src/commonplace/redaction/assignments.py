@@ -12,9 +12,8 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 
-from commonplace.redaction.codes import SAYING, TOLD, Told
-from commonplace.redaction.detectors import KEYS, PASSWORD_WORDS, PLACES, SERVICES, WORDS
-from commonplace.redaction.shapes import Span, compiled
+from commonplace.redaction.detectors import FORMS, PASSWORD_WORDS, PLACES, TOLD, WORD_LISTS, WORDS, Told
+from commonplace.redaction.shapes import Span, compiled, form
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -23,18 +22,10 @@ if TYPE_CHECKING:
 _CHINESE = [word for word in WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
 # By word, then by the expression of name and joint.
-_TOLD = {
-    row.word: {
-        f"(?i)(?>{one.name})(?>{one.joins})": [
-            other
-            for other in TOLD
-            if (other.word, other.name, other.joins) == (one.word, one.name, one.joins)
-        ]
-        for one in TOLD
-        if one.word == row.word
-    }
-    for row in TOLD
-}
+_TOLD: dict[str, dict[str, list[Told]]] = {}
+for _row in TOLD:
+    _steps = f"(?i)(?>{_row.name})(?>{_row.joins})"
+    _TOLD.setdefault(_row.word, {}).setdefault(_steps, []).append(_row)
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
@@ -77,68 +68,10 @@ _PASSES = tuple(
 _ANCHORED = {word for word, _ in _ANCHORS.values()}
 _LONG = [word for word in _PLACES if word.isascii() and word not in {*WORDS, *_ANCHORED, "tified "}]
 _MARKED = tuple(
-    (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
+    (max(word), one) for word in _ELSEWHERE if not word.isascii() for one in (word, word.capitalize())
 )
-_NAMES = {
-    "password": r"(?:pass(?:wor[dt]|wd|phrase|code|e)?|pwd?|密[码碼]|口令)",
-    "secret": r"secret",
-    "token": r"(?:token|令牌)",
-    "key": r"(?:key|[密秘私][钥鑰])",
-}
 _MOST_REPEATED = 50  # values of one text that are looked for everywhere: each is a pass over the text
 _SERVICE_LEAST = 16  # characters of a key that only the name of a service makes one
-_SEPARATOR = (
-    r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test|base))?(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?"
-    r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|])|%(?:25)?3[ad](?:%(?:25)?2[027])?"
-    r"|,?\s{1,24}[\"']?value[\"']?[ \t]{0,2}[:=])[ \t\u3000\xa0*_]{0,3}"  # name: DB_PASSWORD, value: …
-    r"|(?P<prose>[ \t]{1,3}(?:is|was)[ \t]{1,3}|['’]s[ \t]{1,3}|[ \t]?[是为][ \t]?))|(?P<flag>[ \t]{1,3}))"
-)
-_PLACEHOLDER = (
-    r"(?:your[a-z]*|changeme|change|example|placeholder|dummy|todo|tbd|n/a|none|null|nil|undefined|true|false"
-    r"|string|str|int|bytes|bool|text|number|object|required|optional|hidden|masked|redacted|unknown|empty"
-    r"|default|password|passwd|secret|token|key|yes|no|x{3,})(?:[-_ .!?][a-z]*)*\Z"
-)
-_FORMS = {
-    "token": r"(?i)(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
-    "service": r"(?i)(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest"
-    r"|prod)[ _-])?\Z",
-    # A cursor; part of an address.
-    "no-name": r"(?i)(?:(?:next|page|continuation|start|request)[ _-]?|:)\Z",
-    "environment": r"(?i)(?:^|[\s;\"'({,])(?-i:[A-Z0-9_]*)\Z",
-    "flag": r"(?i)(?:^|[\s\"'`(])--[\w-]*\Z",
-    "value": r"(?i)(?:[bfru]{0,2}(?=[\"'`“\\]))?(?:\\{1,3}[\"'](?P<escaped>[^\"'\n\\]{1,512})"
-    r"|\"(?P<double>(?:[^\"\n\\]|\\.){1,512})\"|'(?P<single>(?:[^'\n\\]|\\.){1,512})'"
-    r"|`(?P<tick>[^`\n]{1,512})`|“(?P<curly>[^”\n]{1,512})”"
-    r"|(?P<bare>[^\s\"'`<，。；、）】」』”\u4e00-\u9fff]{1,512}))",
-    # The end of an unquoted value inside a run of characters: the next key=value, or our own mark;
-    # and the same in an address within an address.
-    "cut": r"(?i)[,;&](?=[\w.-]{1,64}[=:])|\[REDACTED:",
-    "cut-encoded": r"(?i)[&#]|%(?:25)?(?:2[0267c]|3[be])|\[REDACTED:",
-    "innocent": r"(?i)\$[a-z_({]|%(?:25)?(?:24%(?:25)?7b|7b%(?:25)?7b|3c)"
-    r"|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
-    r"|(?:~|\.{1,2})?/|[a-z]:\\|\w{1,12}://|arn:"  # a path or an address
-    r"|(?-i:[a-z][a-z0-9_.-]{0,19}(?:/[a-z0-9_.-]{1,20}){1,6}\Z)"  # prod/db/main
-    r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\Z"  # an e-mail address
-    r"|\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b|\d{1,2}[-–]\d{1,3}\Z"  # a day, a time, from … to …
-    r"|\d{1,4}[\u0400-\u04ff\u3040-\u30ff\uac00-\ud7a3]"  # 8 of something
-    r"|(?:[a-z_]{2,20}(?::[\w,.]{1,40})?\|){1,8}[a-z_]{2,20}(?::[\w,.]{1,40})?\Z"  # required|min:8
-    r"|\d{1,4}[-+–]?(?:chars?|characters?|digits?|letters?|days?|hours?|min|bits?|bytes?|words?)\b"
-    r"|(?:sha|aes|rsa|md|base|utf|http|oauth|argon|pbkdf|ed|x|v|tls"
-    r"|hmac-?sha)[-_/]?\d{1,5}(?:[-_]?(?-i:[a-z]+|[A-Z]+))?\Z"
-    r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)(?::\d{1,6}(?:-\d{1,6})?)?\Z"
-    r"|(?-i:.{1,100}EXAMPLE(?:KEY)?\Z)"  # AKIAIOSFODNN7EXAMPLE
-    r"|(?-i:[A-Z]{2,}(?:_[A-Z]+)+(?:_?\d)?\Z)"  # OPENAI_API_KEY names a variable
-    r"|(?:[a-z0-9]{1,12}[-_]){0,3}x{4,}\Z"  # ghp_xxxx
-    r"|" + _PLACEHOLDER,
-    "code": r"(?i)[a-z_](?:[\w.]|::|->)*+[(\[]|[a-z_]\w*(?:\.[a-z_]+)+\Z",
-    "sentence": r"(?i)\b(?:enter|your|the|an?|is|are|must|should|please|password|required?|invalid"
-    r"|wrong|at|to)\b",
-    "worded": r"[a-z]+(?:[-_.][a-z0-9]{1,12})+\Z",  # space-large-2xl
-    "letter": r"[^\W\d_]",
-    # No plain words: a letter, and a digit or a sign within.
-    "drawn": r"(?=\S{8,512}\Z)(?=[\W\d_]*[^\W\d_])(?:\D*\d|[\w.-]*[^\w.-]+\w)",
-    "base64": r"(?i)[A-Za-z0-9+/]{38,90}(?:=|%3D){0,2}\Z",
-}
 _BASE64_LEAST = 3  # digits, and capitals
 _JUDGED = 64  # characters of a value in which a sign is looked for
 _SPECIAL = frozenset("!@#$%^&*~")
@@ -220,8 +153,8 @@ def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 
 def repeated(text: str, named: Iterable[Span]) -> Iterator[Span]:
     """Find where else in a text values stand that a name calls a secret; plain words are left out."""
-    values = {text[start:end]: kind for start, end, kind in named if kind in _NAMES}
-    drawn = compiled(_FORMS["drawn"]).match
+    values = {text[start:end]: kind for start, end, kind in named if f"name {kind}" in FORMS}
+    drawn = form("drawn").match
     for value in islice(filter(drawn, values), _MOST_REPEATED):
         at = text.find(value)
         while at >= 0:
@@ -240,7 +173,8 @@ def _any_of(word: str) -> re.Pattern[str]:
 
 @cache
 def _name(kind: str, word: str) -> re.Pattern[str]:
-    return compiled("(?i)" + (_NAMES[kind] if word in WORDS else re.escape(word)) + _SEPARATOR)
+    name = FORMS[f"name {kind}"] if word in WORDS else re.escape(word)
+    return compiled(f"(?i){name}{FORMS['separator']}")
 
 
 def _named(text: str, at: int, kind: str, word: str) -> Span | None:
@@ -261,13 +195,13 @@ def _named(text: str, at: int, kind: str, word: str) -> Span | None:
 
 def _value(text: str, at: int, sign: str) -> tuple[int, int, bool] | None:
     """Return where the value behind a name and a sign starts and ends, and whether it is quoted."""
-    value = compiled(_FORMS["value"]).match(text, at)
+    value = form("value").match(text, at)
     if not value or value.lastgroup is None:
         return None
     start, end = value.span(value.lastgroup)
     if sign[:1] == ">" and text[start] == "@":  # user:<password>@host
         return None
-    if sign[:1] == "%" and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
+    if sign[:1] == "%" and (cut := form("cut-encoded").search(text, start, end)):
         end = cut.start()
     quoted = value.lastgroup != "bare"
     return start, end if quoted else bare_end(text, start, end), quoted
@@ -275,14 +209,14 @@ def _value(text: str, at: int, sign: str) -> tuple[int, int, bool] | None:
 
 def _is_variable(name: str, before: str) -> bool:
     """Tell whether a name is that of a variable of a shell."""
-    return name.isupper() and compiled(_FORMS["environment"]).search(before) is not None
+    return name.isupper() and form("environment").search(before) is not None
 
 
 def _least(kind: str, sign: str, before: str) -> int:
     """Return how many characters a value must have to be taken for a secret."""
     if kind == "password":
         return 4 if sign else 6
-    if kind == "token" and not compiled(_FORMS["token"]).search(before[-_NEAR:]):
+    if kind == "token" and not form("token").search(before[-_NEAR:]):
         return 16
     if kind == "key" and not is_key(before, len(before)) and _is_service(before):
         return _SERVICE_LEAST
@@ -290,12 +224,12 @@ def _least(kind: str, sign: str, before: str) -> int:
 
 
 def _is_flag(before: str) -> bool:
-    return "--" in before and compiled(_FORMS["flag"]).search(before) is not None
+    return "--" in before and form("flag").search(before) is not None
 
 
 def _is_name(name: str, before: str, kind: str) -> bool:
     """Tell a name from a part of another word: `db_pass` and `dbPass`, not `bypass`; `api_key`, not `key`."""
-    if compiled(_FORMS["no-name"]).search(before[-_NEAR:]) and "=>" not in name:  # :password => "…" is Ruby
+    if form("no-name").search(before[-_NEAR:]) and "=>" not in name:  # :password => "…" is Ruby
         return False
     if kind == "key" and name[:1].isascii():
         return is_key(before, len(before)) or _is_service(before)
@@ -313,17 +247,17 @@ def is_letter(character: str) -> bool:
 def is_key(text: str, at: int) -> bool:
     """Tell whether "key" at this place names a secret: an API key, a secret access key."""
     before = text[max(0, at - _NEAR) : at].lower()
-    return (before[:-1] if before.endswith((" ", "_", "-")) else before).endswith(KEYS)
+    return (before[:-1] if before.endswith((" ", "_", "-")) else before).endswith(WORD_LISTS["keys"])
 
 
 def _is_service(before: str) -> bool:
-    service = compiled(_FORMS["service"]).search(before)
-    return service is not None and service[1].lower() in SERVICES
+    service = form("service").search(before)
+    return service is not None and service[1].lower() in WORD_LISTS["services"]
 
 
 def bare_end(text: str, start: int, end: int) -> int:
     """Return where an unquoted value ends of whose run of characters these are the bounds."""
-    if cut := compiled(_FORMS["cut"]).search(text, start, end):
+    if cut := form("cut").search(text, start, end):
         end = cut.start()
     bare = text[start:end].rstrip(_CLOSING)
     return start + len(bare.removesuffix("~~").rstrip(_CLOSING))  # struck text ends in two tildes
@@ -331,12 +265,12 @@ def bare_end(text: str, start: int, end: int) -> int:
 
 def is_innocent(value: str) -> bool:
     """Tell whether a value is a placeholder, a variable, a path, a date, the name of an algorithm."""
-    return compiled(_FORMS["innocent"]).match(value) is not None
+    return form("innocent").match(value) is not None
 
 
 def is_code(value: str) -> bool:
     """Tell whether a value is a call or an attribute."""
-    return compiled(_FORMS["code"]).match(value) is not None
+    return form("code").match(value) is not None
 
 
 def names_secret(word: str) -> bool:
@@ -360,7 +294,7 @@ def is_secret(value: str, kind: str, *, quoted: bool) -> bool:
     least = 6 if kind == "password" else 16
     return (
         " " not in value
-        and (kind == "password" or not compiled(_FORMS["worded"]).match(value))
+        and (kind == "password" or not form("worded").match(value))
         and _looks_secret(value, kind, quoted, ":", least)
         and not (value.isdigit() and kind != "password")
     )
@@ -376,9 +310,9 @@ def _looks_secret(
     if len(value) < least or _is_harmless(value, quoted=quoted):
         return False
     if " " in value:
-        return kind == "password" and "=" in sign and not compiled(_FORMS["sentence"]).search(value)
+        return kind == "password" and "=" in sign and not form("sentence").search(value)
     if compiled(r"\d").search(value):
-        lettered = compiled(_FORMS["letter"]).search(value) is not None
+        lettered = form("letter").search(value) is not None
         return lettered or (bool(sign) and (kind == "password" or quoted))
     return _stands_alone(value, kind, quoted, sign, environment)
 
@@ -399,7 +333,7 @@ def _is_harmless(value: str, *, quoted: bool) -> bool:
 def is_base64(text: str) -> bool:
     """Tell base64 of a key from a path, which may begin alike."""
     return (
-        compiled(_FORMS["base64"]).match(text) is not None
+        form("base64").match(text) is not None
         and not text.endswith(("EXAMPLE", "EXAMPLEKEY"))
         and sum(map(str.isdigit, text)) >= _BASE64_LEAST
         and sum(map(str.isupper, text)) >= _BASE64_LEAST
@@ -416,7 +350,7 @@ def _told(text: str, at: int, end: int, row: Told) -> Span | None:
         return None
     start, end = match.span(1)
     value = text[start:end]
-    if is_innocent(value) or (row.worded and (is_code(value) or compiled(SAYING).search(value))):
+    if is_innocent(value) or (row.worded and (is_code(value) or form("saying").search(value))):
         return None
     return start, end, row.kind
 
@@ -437,6 +371,6 @@ def _placed(text: str, at: int, kind: str, word: str, expression: str, before: s
             if b":" in b64decode(value + "=" * (-len(value) % 4), validate=True):
                 return start, end, kind
         return None
-    if kind == "cookie" and not (compiled(r"\d").search(value) and compiled(_FORMS["letter"]).search(value)):
+    if kind == "cookie" and not (compiled(r"\d").search(value) and form("letter").search(value)):
         return None
     return None if _is_harmless(value, quoted=True) else (start, end, kind)

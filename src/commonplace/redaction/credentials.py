@@ -12,16 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from commonplace.redaction import assignments
-from commonplace.redaction.codes import WALLETS
-from commonplace.redaction.detectors import PASSWORD_WORDS
-from commonplace.redaction.shapes import Span, compiled
+from commonplace.redaction.detectors import FORMS, WORD_LISTS
+from commonplace.redaction.shapes import Span, compiled, form
 
 RowsAt = Callable[[str, int], tuple[int, int, str] | None]  # start, end and sign of rows around a place
 
-_ELSEWHERE = "|".join(re.escape(word) for words, _ in PASSWORD_WORDS.values() for word in words)
-_PASSWORD = rf"(?:pass(?:wor[dt]|wd|phrase|code|e)s?|密码|密碼|口令|{_ELSEWHERE})"
-_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|from)(?:[ \t]{1,3}[^\s:：]{1,24}){1,5}?)?"
-_ASCII_RUN = r"[^\s\"'`“”\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 
 _LONGEST_ROW, _MOST_ROWS = 2000, 500
 _LONGEST_CELL = 40  # characters of a name in values parted by one of the signs
@@ -29,102 +24,11 @@ _SIGNS = ",;\t"
 _MARKUP = "*_`~ \t"
 _LONGEST_NAME = 200
 _ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
+_JOINING, _UNLISTED = frozenset(WORD_LISTS["joining"]), frozenset(WORD_LISTS["unlisted"])
 _LISTS = ("phrase", "mnemonic", "words", "词", "code", "码")
 _FEWEST_WORDS = 12  # from which a wallet is made again
 _BEFORE = 32  # characters before a word that may belong to its name
 _CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
-_FORMS = {
-    # The header of a column: the word, behind at most three others; the line below the header.
-    "header": rf"(?i)(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?"
-    r"|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
-    r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z",
-    "rule": r"(?i)[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+|(?!))*+\|?[ \t]*+\Z",
-    # Values parted by commas, semicolons or tabs: the word is a name in the first line.
-    "cell": r"(?i)(?:\"(?:[^\"\n]|\"\")*+\"|[^\"{sign}\n]*+)",
-    "after-cell": rf"(?i)(?:{_PASSWORD}|pass|pwd?)\"?(?=[,;\t\r\n])",
-    "chpasswd": r"echo[ \t](?:-\w[ \t])?[\"']?[^\s:\"']{1,32}:(?P<value>[^\s\"'|$<{\[][^\s\"'"
-    r"|]{3,63})[\"']?[ \t]*\|"
-    r"[ \t]*(?:sudo[ \t])?(?:/usr/sbin/)?ch\Z",
-    # The line below, or the next but one: in a list, in back-ticks, in a fenced block.
-    "below": rf"(?i){_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
-    r"[*_]{0,2}[ \t]?[:：][*_]{0,2}"
-    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n|(?!))?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n|(?!))?+"
-    r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
-    rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)",
-    # user1, name: …, 1.2.3
-    "no-value": r"(?i)(?-i:[A-Za-z][a-z]+)[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z",
-    # host:port:database:user:password, one a line.
-    "pgpass": r"(?im)(?:^|(?<=[ \t>`\"']))(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\])"
-    r":(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$",
-    "hash": r"(?a)\$(?:(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}"
-    r"|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
-    r"|g?y\$[./\w]{1,10}\$[./\w]{1,86}\$[./\w]{43}|2[abxy]?\$\d\d\$[./\w]{53}|7\$[./\w]{11,80}\$[./\w]{43}"
-    r"|argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[mtp=,\d]{5,40}\$[\w+/]{11,88}\$[\w+/]{20,128})(?![./\w])"
-    r"|(?<=pbkdf2_sha\d\d\d\$)\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2})",
-    # Of LDAP and htpasswd.
-    "digest": r"(?a)\{(?:S?SHA(?:256|512)?|SSHA)\}[\w+/]{27,128}={0,2}",
-    "aws": r"A[KS]IA[A-Z0-9]{16}\"?\s{0,2}[,;|]?\s{0,2}\"?(?P<value>[A-Za-z0-9/+]{40})(?![\w/+=])",
-    # Terraform: the name says that the default is a secret.
-    "variable": r"variable\s{1,3}\"[\w-]{0,60}?(?i:passw(?:or)?d|passphrase|pwd|secret|token"
-    r"|(?:api|access|secret|private|auth|signing|encryption)_?key)\"\s{0,3}"
-    r"\{[^{}]{0,600}?\bdefault\s{0,12}=\s{0,3}\"(?P<value>[^\"\n$]{4,512})\"",
-    "define": r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY"
-    r"|SALT)[\"']"
-    r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)",
-    # A manifest of Kubernetes: the lines below `data` and `stringData`, deeper indented.
-    "manifest": r"(?im)\bkind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$",
-    "part": r"(?im)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n|(?!)){2,}+",
-    "data": r"(?im)^(?P<indent>[ \t>]*+)(?:[^\n]{0,80}[ \t])?(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
-    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z)|(?!))++)",
-    "row": r"(?im)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)",
-    "base64": r"(?i)[A-Za-z0-9+/]{8,}={0,2}\Z",
-    # Words drawn from a list. No sentence has four in a row without one of the words that join them.
-    "phrase": rf"(?im)(?:pass[ -]?phrase|密码短语|密碼短語|口令){_OF}"
-    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])"
-    r"|[ \t]?[是为][:：]?)[ \t]{0,3}"
-    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})"
-    r"(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))",
-    "inflected": r"\w{3,}(?:ed|ing)\Z",
-    "seed": r"(?i)(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|words|词)"
-    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[ \t]?[是为]|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
-    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2}|(?!))?+[a-z]{3,8}(?![a-z])|(?!)){12,24}+"
-    r"|[\s>`\"“]{0,8}(?:[\u4e00-\u9fff][ ,、，]{1,2}|(?!)){11,23}+[\u4e00-\u9fff](?![\u4e00-\u9fff]))",
-    "line-ends": r"\r?\n",
-    "list-ends": r"\r?\n[ \t>]*+\r?\n(?![ \t>]*+\d{1,2}[.):])",
-    "seed-before": rf"(?i)(?:(?<![a-z0-9])(?:{WALLETS['en']})(?:[ -](?:recovery|seed|backup))?[ -]"
-    rf"|助记|(?:{WALLETS['zh']}))\Z",
-    # Codes that let somebody in without the second factor.
-    "codes": rf"(?i)(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
-    r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
-    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]|(?!)){0,32}+(?=[a-z-]{0,16}\d)"
-    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})"
-    r"(?![\w-])|(?!)){1,32}+)",
-    "codes-before": r"(?i)(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa"
-    r"|mfa)[ -])?\Z",
-    "day": r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z",
-    # The beginning of a list of words or codes.
-    "leading": r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2}|(?!))?+",
-}
-# Words that join the others of a sentence.
-_JOINING = frozenset(
-    "a about above after again all also always am an and another any are as ask asked at away back be"
-    " because been before below between both but by came can cannot come comes could did do does done"
-    " during each else ever every everyone few five for four from get give had has have he her here him"
-    " his how i if in inside into is it its just keep keeps kept know known last least less letters like"
-    " long made make many may me mine minus more most must my need needs never new no none nor not nothing"
-    " now of off often old on once one only or other our ours out over own per phrase please previous safe"
-    " same see seen set she should since six so some still such taken than that the their them then there"
-    " these they this those three through to today too twelve two under unknown until up upon us use uses"
-    " usually very via was we were what when where which while who whose why will with within without word"
-    " words would wrote yet you your yours aus bei beim das dem den der des die ein eine im ist liegt mit"
-    " nach oder siehe und von vom zu zum zur con del el en la las los para pedir por que una ver au aux"
-    " avec chez dans de du et le les ou pour sur voir".split()
-)
-# Words of prose that the list of BIP39 does not have.
-_UNLISTED = frozenset(
-    "and are but for from had has her his its last nor not our than the their them these those was were which"
-    " who words phrase wrote kept stored written".split()
-)
 
 
 def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
@@ -139,7 +43,7 @@ def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator
     if any(map(assignments.names_secret, words)):
         yield from _named(text, flat, words)
         yield from _declared(text, flat)
-        if "secret" in words and b"kind:" in flat and _form("manifest").search(text):
+        if "secret" in words and b"kind:" in flat and form("manifest").search(text):
             yield from _manifests(text)
 
 
@@ -149,7 +53,7 @@ def _pgpass(text: str, places: Sequence[int]) -> Iterator[Span]:
     for at in (at for at in places if at > done):
         start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_ROW)
         done = end if (end := text.find("\n", at)) >= 0 else len(text)
-        if done - at > _LONGEST_ROW or not (match := _form("pgpass").search(text, start, done)):
+        if done - at > _LONGEST_ROW or not (match := form("pgpass").search(text, start, done)):
             continue
         value = match["value"]
         known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
@@ -161,28 +65,24 @@ def _pgpass(text: str, places: Sequence[int]) -> Iterator[Span]:
 def _declared(text: str, flat: bytes) -> Iterator[Span]:
     """Find the defaults of Terraform's variables and the constants of PHP."""
     terraform, php = b"{" in flat and b'variable "' in flat, b";" in flat and b"define(" in flat
-    for form in ["variable"] * terraform + ["define"] * php:
-        for match in _form(form).finditer(text):
+    for name in ["variable"] * terraform + ["define"] * php:
+        for match in form(name).finditer(text):
             if not assignments.is_innocent(match["value"]):
                 yield *match.span("value"), "secret"
 
 
 def hashes(text: str) -> Iterator[Span]:
     """Find hashes of passwords."""
-    for form in ("hash", "digest"):
-        for match in _form(form).finditer(text):
+    for name in ("hash", "digest"):
+        for match in form(name).finditer(text):
             yield *match.span(), "password-hash"
 
 
 def beside_identifiers(text: str) -> Iterator[Span]:
     """Find the secret keys of AWS behind their identifiers."""
-    for match in _form("aws").finditer(text):
+    for match in form("aws").finditer(text):
         if assignments.is_base64(match["value"]):
             yield *match.span("value"), "key"
-
-
-def _form(name: str) -> re.Pattern[str]:
-    return compiled(_FORMS[name])
 
 
 def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
@@ -197,7 +97,7 @@ def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterat
         for at in places:
             yield from _below(text, flat, word, at)
             begin = max(0, at - _LONGEST_NAME)
-            if text[at - 2 : at] == "ch" and (piped := _form("chpasswd").search(text[begin:at])):
+            if text[at - 2 : at] == "ch" and (piped := form("chpasswd").search(text[begin:at])):
                 yield begin + piped.start("value"), begin + piped.end("value"), "password"
 
 
@@ -214,11 +114,11 @@ def _below(text: str, flat: bytes, word: str, at: int) -> Iterator[Span]:
     """Find the value on the line below the name of a password, and the words that one is drawn from."""
     end = text.find("\n", at, at + _LONGEST_NAME)
     if end > 0 and text[end - 1] in _ENDINGS:
-        below = _form("below").match(text, at)
+        below = form("below").match(text, at)
         if below and _stands_below(below["value"], quoted="`" in below["quote"]):
             yield *below.span("value"), "password"
     if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
-        drawn = _form("phrase").match(text, at)
+        drawn = form("phrase").match(text, at)
         if drawn and _is_drawn(drawn):
             yield *drawn.span("value"), "password"
 
@@ -232,7 +132,7 @@ def _table(text: str, at: int) -> tuple[int, int, str] | None:
     rule = text.find("\n", end + 1, end + 1 + _LONGEST_ROW)
     if rule < 0 or "-" not in text[end + 1 : rule]:
         return None
-    if not _form("rule").match(text[end + 1 : rule].rstrip("\r")):
+    if not form("rule").match(text[end + 1 : rule].rstrip("\r")):
         return None
     return start, _last_row(text, rule, "|", 1), "|"
 
@@ -252,7 +152,7 @@ def _last_row(text: str, end: int, sign: str, least: int) -> int:
 
 def _list(text: str, at: int) -> tuple[int, int, str] | None:
     """Return start, end and sign of values in lines of whose first line the character at `at` is a part."""
-    if not _form("after-cell").match(text, at):
+    if not form("after-cell").match(text, at):
         return None
     start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
     end = text.find("\n", at, at + _LONGEST_ROW)
@@ -273,7 +173,7 @@ def _columns(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
     markdown = sign == "|"
     names = rows[0].split(sign)
     secret = _secret_columns(names, markdown=markdown)
-    cell = compiled(_FORMS["cell"].replace("{sign}", sign))
+    cell = compiled(FORMS["cell"].replace("{sign}", sign))
     first, edges = (2, _MARKUP + "\r") if markdown else (1, _MARKUP + '"\r')
     at = start + sum(len(row) + 1 for row in rows[:first])
     for row in rows[first:]:
@@ -294,7 +194,7 @@ def _secret_columns(names: Sequence[str], *, markdown: bool) -> dict[int, str]:
     for column, name in enumerate(names):
         name = name.strip(_MARKUP + (">\r" if markdown else '>"\r'))
         name = name if markdown else name.replace("_", " ")
-        if name and _form("header").match(name):
+        if name and form("header").match(name):
             secret[column] = assignments.kind_of(name)
     return secret
 
@@ -311,7 +211,7 @@ def _cells(row: str, cell: re.Pattern[str], many: int) -> tuple[int, list[str]]:
 
 
 def _stands_below(value: str, *, quoted: bool) -> bool:
-    if _form("no-value").match(value) or assignments.is_code(value):
+    if form("no-value").match(value) or assignments.is_code(value):
         return False
     return assignments.is_secret(value, "password", quoted=quoted)
 
@@ -323,24 +223,24 @@ def _is_drawn(match: re.Match[str]) -> bool:
     told = match[0].isascii() and ":" not in before and "=" not in before
     return (
         _JOINING.isdisjoint(words)
-        and not any(map(_form("inflected").match, words))
+        and not any(map(form("inflected").match, words))
         and not (told and words[0].endswith("ly"))
     )
 
 
 def _manifests(text: str) -> Iterator[Span]:
     """Find the values of Secrets of Kubernetes."""
-    bounds = [(0, 0), *(part.span() for part in _form("part").finditer(text)), (len(text), len(text))]
+    bounds = [(0, 0), *(part.span() for part in form("part").finditer(text)), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(bounds):
-        if not _form("manifest").search(text, start, end):
+        if not form("manifest").search(text, start, end):
             continue
-        for block in _form("data").finditer(text, start, end):
-            for row in _form("row").finditer(text, *block.span("rows")):
+        for block in form("data").finditer(text, start, end):
+            for row in form("row").finditer(text, *block.span("rows")):
                 value = row["value"].rstrip(" \t\r")
                 if block["plain"]:
                     secret = len(value) >= 4 and value[-1] != ":" and not assignments.is_innocent(value)
                 else:
-                    secret = _form("base64").match(value) is not None
+                    secret = form("manifest-value").match(value) is not None
                 if secret:
                     yield row.start("value"), row.start("value") + len(value), "secret"
 
@@ -348,9 +248,9 @@ def _manifests(text: str) -> Iterator[Span]:
 def _seeds(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Find the words from which a wallet is made again (BIP39)."""
     for at in places:
-        if text[at] not in "mM" and not _form("seed-before").search(text, max(0, at - _BEFORE), at):
+        if text[at] not in "mM" and not form("seed-before").search(text, max(0, at - _BEFORE), at):
             continue
-        seed = _form("seed").match(text, at)
+        seed = form("seed").match(text, at)
         if not seed:
             continue
         start = seed.start("value") + _lead(seed["value"])
@@ -364,7 +264,7 @@ def _list_end(text: str, start: int, end: int) -> int:
     words = [match.end() for match in re.finditer(r"(?i)[a-z]+|[\u4e00-\u9fff]", text[start:end])]
     twelfth = start + words[_FEWEST_WORDS - 1]
     parting = "list-ends" if "\n" in text[start:twelfth] else "line-ends"
-    return match.start() if (match := _form(parting).search(text, twelfth, end)) else end
+    return match.start() if (match := form(parting).search(text, twelfth, end)) else end
 
 
 def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:
@@ -372,13 +272,13 @@ def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:
     for at in places:
         before = text[max(0, at - _BEFORE) : at]
         if before.endswith((" ", "-")):
-            begins = _form("codes-before").search(before) is not None
+            begins = form("codes-before").search(before) is not None
         else:
             begins = before.endswith(_CODES_BEFORE_ZH)
-        codes = _form("codes").match(text, at) if begins else None
-        if codes and not _form("day").match(codes["value"]):
+        codes = form("codes").match(text, at) if begins else None
+        if codes and not form("day").match(codes["value"]):
             yield codes.start("value") + _lead(codes["value"]), codes.end("value"), "recovery-code"
 
 
 def _lead(value: str) -> int:
-    return lead.end() if (lead := _form("leading").match(value)) else 0
+    return lead.end() if (lead := form("leading").match(value)) else 0

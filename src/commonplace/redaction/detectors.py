@@ -1,12 +1,13 @@
 """The tables of secrets: what they look like and where they stand, from the providers' own documents.
 
 For another kind, add a row to a file of `rules/` and a format to `tests/notes/planted.py`. Expressions are
-ours, matched as ASCII. Every repetition but the last of a row has a bound, so that no text makes a row slow.
-What follows the right prefix must also look made up: `shapes.is_made_up`.
+ours; those of shapes are matched as ASCII. Every repetition but the last of a row has a bound, so that no
+text makes a row slow. What follows the right prefix must also look made up: `shapes.is_made_up`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,17 +15,16 @@ from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 
 _FOLDER = Path(__file__).parent / "rules"
+_PARTS: dict[str, str] = {}  # named expressions of all tables, by name in angles
 
 
 def _read(name: str) -> Iterator[list[str]]:
     """Yield the rows of a table as columns; `<NAME>` stands for the expression that a line above names so."""
-    parts: dict[str, str] = {}  # by name, in angles
     for line in Root(_FOLDER).read(f"{name}.txt").decode("utf-8").splitlines():
-        for part in parts if "<" in line else ():
-            line = line.replace(part, parts[part])
+        line = re.sub("<[A-Z0-9]+>", lambda part: _PARTS.get(part[0], part[0]), line)
         before, _, expression = line.partition(" = ")
         if before.isupper() and before.isalnum():
-            parts[f"<{before}>"] = expression
+            _PARTS[f"<{before}>"] = expression
         elif line[0] != "#":
             yield line.split("\t")
 
@@ -47,6 +47,18 @@ class Inside(NamedTuple):
     expression: str
 
 
+class Told(NamedTuple):
+    """A secret behind a `word`: its `name`, what `joins`, then the `value`, whose group is the secret."""
+
+    kind: str
+    word: str
+    name: str
+    joins: str
+    value: str
+    near: str = ""  # what must stand between 80 characters before the word and the value
+    worded: bool = False  # whether it may be plain words, unless these say something of a password
+
+
 SHAPES = tuple(Shape(kind, prefixes, rest, bool(free)) for kind, prefixes, rest, *free in _read("shapes"))
 INSIDE = tuple(Inside(kind, mark, int(before), found) for kind, mark, before, found in _read("inside"))
 # Expressions behind :// in an address; the group is the secret.
@@ -55,20 +67,6 @@ ADDRESSES = tuple((kind, expression) for kind, expression in _read("addresses"))
 # secret, what stands before the word.
 PLACES = tuple((kind, word, found, "".join(before)) for kind, word, found, *before in _read("places"))
 
-# Services whose keys have no shape of their own: before "key" their name says that it is a secret.
-SERVICES = frozenset(
-    "abuseipdb ably adyen algolia amadeus amplitude anthropic apollo assemblyai auth0 aws azure baseten"
-    " binance bing bitfinex braintree bybit chargebee clarifai clearbit cloudflare cloudinary codecov"
-    " cohere coinbase coingecko coveralls dashscope datadog deepgram deepinfra deepl deepseek doubao"
-    " dropbox elevenlabs etherscan exa fastly figma flickr freshdesk gemini giphy gitea gladia grafana"
-    " groq helius heroku hetzner infura intercom ipinfo kimi kraken kucoin linode loggly mailchimp mailgun"
-    " mapbox messagebird minimax mistral mixpanel moonshot nomic novita nytimes okta okx openai opencage"
-    " openrouter openweather openweathermap opsgenie ovh pagerduty perplexity pexels pinecone plivo"
-    " postmark pusher qdrant qiniu qwen rapidapi recurly rollbar scaleway sendbird sendgrid serpapi serper"
-    " shodan siliconflow snyk spotify stytch sumologic supabase telnyx tmdb tomtom twilio twitch typesense"
-    " unsplash upstash virustotal vonage vultr wandb weatherapi weaviate xai youtube zendesk zhipu"
-    " zilliz".split()
-)
 
 # Lower-case words before a secret, and the kind of each.
 WORDS = {
@@ -87,27 +85,12 @@ WORDS = {
     "秘钥": "key",
     "私钥": "key",
 }
-# Words before "key" where it names a secret.
-KEYS = tuple(
-    "api access secret private auth signing encryption master account shared license app consumer deploy"
-    " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac"
-    " jwt".split()
+WORD_LISTS = {name: tuple(words.split()) for name, words in _read("words")}
+# The word for "password" elsewhere: the words of a language, and what stands for "is" behind them.
+PASSWORD_WORDS = {language: (tuple(words.split()), verbs) for language, words, verbs in _read("passwords")}
+_PARTS["<PASSWORDS>"] = "|".join(word for words, _ in PASSWORD_WORDS.values() for word in words)
+TOLD = tuple(
+    Told(kind, word, name, joins, value, "".join(more[:1]), bool(more[1:]))
+    for kind, word, name, joins, value, *more in _read("told")
 )
-
-# The word for "password" elsewhere, one row a language: the words, and what stands for "is" behind them.
-PASSWORD_WORDS = {
-    "cs": (("heslo",), "je"),
-    "da": (("adgangskode",), "er"),
-    "de": (("kennwort",), "ist|lautet"),
-    "es": (("contraseña", "contrasena"), "es"),
-    "fi": (("salasana",), "on"),
-    "it": (("parola",), "è"),
-    "ja": (("パスワード",), "は"),
-    "ko": (("비밀번호",), "는|은"),
-    "nl": (("wachtwoord",), "is"),
-    "pl": (("hasło",), "to"),
-    "pt": (("senha",), "é"),
-    "ru": (("пароль",), "это"),
-    "sv": (("lösenord",), "är"),
-    "uk": (("пароль",), "це"),
-}
+FORMS: dict[str, str] = dict(_read("forms"))  # expressions by name

@@ -96,7 +96,7 @@ def rules_digest() -> str:
     row and constant of the modules that find secrets counts.
     """
 
-    from commonplace.redaction import codes, credentials, detectors, phrases
+    from commonplace.redaction import credentials, detectors, phrases
 
     def canonical(value: object) -> str:
         if isinstance(value, dict):
@@ -106,7 +106,7 @@ def rules_digest() -> str:
         return f"[{', '.join(map(canonical, value))}]" if isinstance(value, (tuple, list)) else repr(value)
 
     rules = [repr(REVISION)]
-    for module in (detectors, codes, shapes, folded, assignments, phrases, credentials):
+    for module in (detectors, shapes, folded, assignments, phrases, credentials):
         for name, value in sorted(vars(module).items()):
             is_rule = not name.startswith("__") and name != "TYPE_CHECKING"
             if is_rule and isinstance(value, (str, bytes, int, tuple, list, dict, frozenset)):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from commonplace.redaction.detectors import ADDRESSES, INSIDE, SHAPES, Shape
+from commonplace.redaction.detectors import ADDRESSES, FORMS, INSIDE, SHAPES, Shape
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -43,30 +43,21 @@ _BROKEN = (
     r"(?a)(?:\r?\n[ \t>]{0,8}(?=[\w.-]{0,200}\d)(?=[\w.-]{0,200}[A-Z])(?=[\w.-]{0,200}[a-z])"
     r"%s{20,}(?=[ \t]*+(?:\r?\n|\Z))|(?!)){1,20}+"
 )
+_MARKS = "(?a)" + "|".join(re.escape(row.mark) for row in INSIDE)
+_ADDRESSES = "(?a)://(?:" + "|".join(rest for _, rest in ADDRESSES) + ")"
 _RESTS = {"jwt": _BROKEN % r"[\w.=-]", "api-key": _BROKEN % r"[\w-]"}
-_KEY_NAME = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)"
-_FORMS = {
-    "placeholder": r"(?i)[-_.]?(?:your|my[-_]|xxx|example|placeholder|changeme|redacted|replace|insert"
-    r"|dummy|fake[-_]"
-    r"|0123456789abcdef\Z)",
-    "mark": "(?a)" + "|".join(re.escape(row.mark) for row in INSIDE),
-    "address": "(?a)://(?:" + "|".join(rest for _, rest in ADDRESSES) + ")",
-    "jwt-tail": r"(?a)\.eyJ[\w=-]{10,}(?:\.[\w=-]*)?",
-    "key-begins": rf"(?a)-----? ?BEGIN {_KEY_NAME} ?-{{4,5}}",
-    "key-closed": rf"(?a)(?:[^-]|-(?!---)|(?!))*+-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}",
-    "key-line": r"(?a)[ \t>|\"',+\\]*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
-    r"|[A-Za-z0-9+/\\]{16,}+={0,2}|[A-Za-z0-9+/]{1,15}={1,2})?[ \t\"',+\\]*+\r?(?:\n|\Z)",
-    "key-run": r"[A-Za-z0-9+/]{16}",
-    # PuTTY writes the lines of a key without any mark around them.
-    "putty": r"(?a)Private-Lines: \d{1,3}[ \t]*\r?\n"
-    r"(?:[ \t>]*[A-Za-z0-9+/]{1,100}={0,2}[ \t]*(?:\r?\n|\Z)|(?!)){1,400}+",
-}
 
 
 @cache
 def compiled(expression: AnyStr) -> re.Pattern[AnyStr]:
     """Compile an expression when a text needs it first: most texts need few."""
     return re.compile(expression)
+
+
+@cache
+def form(name: str) -> re.Pattern[str]:
+    """Return an expression of `rules/forms.txt`, compiled."""
+    return re.compile(FORMS[name])
 
 
 def runs(flat: bytes) -> list[tuple[int, int]]:
@@ -110,7 +101,7 @@ def tokens(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
 def is_made_up(body: str) -> bool:
     """Tell what was drawn at random from words and from the placeholders of documents."""
     body = body[:_JUDGED]
-    if len(set(body)) < _LEAST_KINDS or compiled(_FORMS["placeholder"]).match(body):
+    if len(set(body)) < _LEAST_KINDS or form("placeholder").match(body):
         return False
     if any(map(str.isdigit, body)):
         return True
@@ -154,7 +145,7 @@ def _prefixes() -> re.Pattern[str]:
 
 def marked(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
     """Find tokens by what stands inside them, at the runs of a text."""
-    search, rows = compiled(_FORMS["mark"]).search, {row.mark: row for row in INSIDE}
+    search, rows = compiled(_MARKS).search, {row.mark: row for row in INSIDE}
     at = 0
     for start, end in places:
         at = max(at, start - _REACH)
@@ -170,7 +161,7 @@ def marked(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
 
 def web_tokens(text: str) -> Iterator[Span]:
     """Find JSON web tokens."""
-    for tail in compiled(_FORMS["jwt-tail"]).finditer(text):
+    for tail in form("jwt-tail").finditer(text):
         before = text[max(0, tail.start() - _JWT_HEAD_MAX) : tail.start()]
         head = before[len(before.rstrip(_JWT_LETTERS)) :]
         begin = head.find("eyJ")
@@ -189,21 +180,21 @@ def unbroken(text: str, spans: Iterable[Span]) -> Iterator[Span]:
 
 def private_keys(text: str) -> Iterator[Span]:
     """Find blocks with at least one line of key in them, closed or not, unlike prose about keys."""
-    for begin in compiled(_FORMS["key-begins"]).finditer(text):
+    for begin in form("key-begins").finditer(text):
         end = begin.end()
-        if closed := compiled(_FORMS["key-closed"]).match(text, end):
+        if closed := form("key-closed").match(text, end):
             end = closed.end()
         else:
-            while (line := compiled(_FORMS["key-line"]).match(text, end)) and line.end() > end:
+            while (line := form("key-line").match(text, end)) and line.end() > end:
                 end = line.end()
-        if compiled(_FORMS["key-run"]).search(text, begin.end(), end):
+        if form("key-run").search(text, begin.end(), end):
             yield begin.start(), end, "private-key"
-    for found in compiled(_FORMS["putty"]).finditer(text):
+    for found in form("putty").finditer(text):
         yield *found.span(), "private-key"
 
 
 def addresses(text: str) -> Iterator[Span]:
     """Find passwords and secret paths in addresses."""
-    for found in compiled(_FORMS["address"]).finditer(text):
+    for found in compiled(_ADDRESSES).finditer(text):
         group = found.lastindex or 1
         yield *found.span(group), ADDRESSES[group - 1][0]
