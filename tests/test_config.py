@@ -136,7 +136,7 @@ def test_mistakes_elsewhere(root: Path) -> None:
         problem(root, search__limits=5)
         == "search.limits: unknown key in overrides; did you mean search.limit?"
     )
-    assert "one of auto, always, never" in problem(root, {"COMMONPLACE_OUTPUT_COLOR": "maybe"})
+    assert "one of auto, always, never" in problem(root, {"COMMONPLACE_OUTPUT_FRAME": "maybe"})
     user('[collections.x]\npath = "/x"')
     assert '[workspaces."/path".collections.NAME]' in problem(root)
     user('[workspaces."/x"]\ncolections = {}')
@@ -200,10 +200,10 @@ def test_contexts_apply_from_general_to_special(root: Path) -> None:
 def test_outside_collection_goes_to_the_user(root: Path, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    file = user("# mine\n[output]\ncolor = 'never'\n")
+    file = user("# mine\n[output]\nframe = 'never'\n")
     added = config.add_collection(root, "vault", str(vault))
     assert added == config.Collection("vault", str(vault), outside=True)
-    assert file.read_text().startswith("# mine\n[output]\ncolor = 'never'\n")
+    assert file.read_text().startswith("# mine\n[output]\nframe = 'never'\n")
     assert not settings_file(root).exists()
     assert config.load(tmp_path).collections == {}
     config.add_context(root, "vault", "papers")

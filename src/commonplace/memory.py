@@ -997,9 +997,7 @@ def _one_day(on: date | str | None, today: date) -> date | None:
     return filters.one_day(on, today)
 
 
-ROLLED_UP = (
-    "archive/[0-9][0-9][0-9][0-9]/*.md"  # originals that a rollup moved away, so that they are found once
-)
+ASIDE = (*config.settings.CONVENTION, "archive/[0-9][0-9][0-9][0-9]/*.md")  # originals of a rollup
 
 
 def left_aside(memory: Memory) -> list[str]:
@@ -1008,7 +1006,7 @@ def left_aside(memory: Memory) -> list[str]:
     told = scan.refused(settings, known)
     if settings.index.include != config.keys.find("index.include").default:
         return told
-    if not (names := scan.left_aside(known, (*settings.prompt.file_names, ROLLED_UP))):
+    if not (names := scan.left_aside(known, (*ASIDE, *settings.prompt.file_names))):
         return told
     aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
     first, remedy = paths.shown(names[0]), remedies.say("index.include")

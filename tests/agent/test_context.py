@@ -21,7 +21,7 @@ from tests.agent.conftest import NOTES, TODAY
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompt.txt"
 QUESTION = "When does the ferry to Oslo leave?"
 OPENING, CLOSING = "<recalled-notes ", "</recalled-notes>"
-SETTINGS = Prompt(1600, 350, 250, 2, False, ("AGENTS.md", "SOUL.md", "USER.md"), 400)
+SETTINGS = Prompt(1600, 350, 250, 2, (), 400)
 
 
 def build(

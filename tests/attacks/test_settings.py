@@ -103,7 +103,7 @@ def test_what_the_owner_names_stays(root: Path) -> None:
     file = config.user_file()
     file.parent.mkdir(parents=True)
     file.write_text(
-        f'[prompt]\nfiles = true\nfile_names = ["docs/.hidden.md"]\n[index]\ninclude = ["deploy.ini"]\n'
+        f'[prompt]\nfile_names = ["docs/.hidden.md"]\n[index]\ninclude = ["deploy.ini"]\n'
         f'[workspaces."{root}".collections.c]\npath = "{root}"\nglob = ["keys.json", ".git/*.md"]\n'
     )
     assert indexed(root) == ["c:c/.git/note.md", "c:c/keys.json", "memory:deploy.ini"]
@@ -130,7 +130,7 @@ def test_what_is_left_is_used_and_nothing_left_sets_nothing(root: Path) -> None:
     )
     settings = config.load(root)
     assert settings.index.include == ("docs/*.md",)
-    assert settings.prompt.file_names == ("AGENTS.md", "SOUL.md", "USER.md")
+    assert settings.prompt.file_names == ()
     assert settings.warnings[0] == (
         f"index.include: .env in {settings_file(root)} is left out: settings that come with a folder may name "
         "only notes, text and code, nothing hidden; to allow it: set index.include in your own config.toml"

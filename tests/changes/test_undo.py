@@ -222,7 +222,8 @@ def test_old_runs_are_removed_by_a_later_one(
 ) -> None:
     monkeypatch.setattr(journal, "_ALWAYS_KEPT", 1)
     start = datetime(2026, 1, 1, 12).astimezone()
-    settings = History("off", keep_days=30)
+    monkeypatch.setattr(journal, "_KEPT_DAYS", 30)
+    settings = History("off")
     made = [
         applied(
             workspace, change("MEMORY.md", b"%d\n" % day), now=start + timedelta(days=day), settings=settings

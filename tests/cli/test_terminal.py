@@ -97,8 +97,6 @@ def test_a_terminal_gets_colours_and_links(workspace: Path) -> None:
         ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, True),
         ({"TERM": "dumb"}, False, False),
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, False),
-        ({"COMMONPLACE_OUTPUT_COLOR": "never"}, False, True),
-        ({"COMMONPLACE_OUTPUT_COLOR": "always", "NO_COLOR": "1"}, True, True),
         ({"COMMONPLACE_OUTPUT_LINKS": "no"}, True, False),
     ],
 )
@@ -114,9 +112,7 @@ def test_what_is_not_wanted_is_left_out(
     [
         ({}, False),
         ({"FORCE_COLOR": "1"}, True),
-        ({"COMMONPLACE_OUTPUT_COLOR": "always"}, True),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
-        ({"FORCE_COLOR": "1", "COMMONPLACE_OUTPUT_COLOR": "never"}, False),
     ],
 )
 def test_a_pipe_gets_colours_only_if_they_are_asked_for(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base import paths
 from commonplace.config import files
 from tests.cli.conftest import called
 from tests.places import settings_file
@@ -106,6 +107,7 @@ def test_init_makes_a_workspace_in_another(folders: list[Path], monkeypatch: pyt
 def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path: Path) -> None:
     team = tmp_path / "our team"
     assert called("init", team).returncode == 0
+    files.user_file().parent.mkdir(parents=True, exist_ok=True)
     files.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
     told = error("--agent", "scout", "search", "harbour")
     assert f"'our-team' in {files.user_file()} is neither a full path nor a name" in told
@@ -198,6 +200,7 @@ def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
 
 def test_an_agent_with_memories_of_its_own_changes_no_settings(folders: list[Path], tmp_path: Path) -> None:
     file = files.user_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
     before = file.read_bytes()
     for arguments in (
@@ -234,12 +237,13 @@ def test_one_that_is_named_must_be_there(folders: list[Path], tmp_path: Path) ->
     assert "there is no folder" in error("-w", folders[0], "-w", tmp_path / "none", "search", "harbour")
 
 
-def test_a_list_that_cannot_be_read_opens_nothing(folders: list[Path], tmp_path: Path) -> None:
-    files.user_file().write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
-    place = files.user_file().with_name("workspaces")
+def test_a_state_that_cannot_be_read_opens_nothing(folders: list[Path], tmp_path: Path) -> None:
+    path = files.user_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[agents.mira]\nreads = ["{folders[0]}"]\n')
+    place = paths.user_state_dir()
     place.rename(tmp_path / "moved")
-    place.symlink_to(tmp_path / "moved")
-    assert "a symlink" in error("--agent", "mira", "search", "harbour")
-    assert "a symlink" in error("--all-workspaces", "search", "harbour")
+    place.touch()
+    assert "cannot be read" in error("--agent", "mira", "search", "harbour")
+    assert "cannot be read" in error("--all-workspaces", "search", "harbour")
     assert "of a" in out("search", "harbour")
-    assert called("init", tmp_path / "c").returncode == 0  # with a warning that it is not noted

@@ -169,7 +169,7 @@ class TestValuesOfAnAgent:
         [
             "",
             "# mine\n[search] # everybody\nlimit = 2\n\n# last\n",
-            "[agents.scout.recall]\nbudget = 300 # less\n[search]\nlimit = 2\n[agents.scout.usage]\nkeep_days = 9\n",
+            "[agents.scout.recall]\nbudget = 300 # less\n[search]\nlimit = 2\n[agents.scout.usage]\nrecord = false\n",
             "[agents.scout]\nsearch = {limit = 4}\nrecall = {budget = 300}\n",
             "agents = {scout = {recall = {budget = 300}}}\n",
         ],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
+from commonplace.base import paths
 from commonplace.base.errors import AccessDenied, WorkspaceNotFound
 from commonplace.config import files, workspaces
 
@@ -149,11 +150,21 @@ def test_the_list_holds_each_once_and_what_is_there(tmp_path: Path) -> None:
     assert workspaces.known() == []
 
 
-def test_a_list_of_anything_is_read(tmp_path: Path) -> None:
-    place = files.user_file().with_name("workspaces")
-    place.parent.mkdir(parents=True)
-    place.write_bytes(b"relative\n\n\xff\0\n/\xff/nowhere\n" + os.fsencode(tmp_path) + b"\n" + b"x" * 100_000)
+def test_a_state_of_anything_is_no_workspace(tmp_path: Path) -> None:
+    workspaces.note(tmp_path)
+    (state,) = paths.user_state_dir().iterdir()
+    for name, path in (("a", b""), ("b", b"\xff\0"), ("c", b"/nowhere")):
+        (state.parent / name).mkdir()
+        (state.parent / name / "path").write_bytes(path)
+        (state.parent / name / "noted").touch()
+    (state.parent / "d").touch()
     assert workspaces.known() == [os.path.realpath(tmp_path)]
+
+
+def test_one_that_was_only_written_to_is_not_noted(tmp_path: Path) -> None:
+    paths.prepare_state(paths.Workspace(tmp_path))
+    assert workspaces.known() == []
+    assert not workspaces.drop(tmp_path)
 
 
 def test_many_that_note_at_once_lose_nothing(tmp_path: Path) -> None:

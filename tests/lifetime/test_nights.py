@@ -14,6 +14,7 @@ from commonplace import Memory
 from commonplace.changes import undo
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
+from commonplace.storage import journal
 from commonplace.upkeep.consolidation import Consolidation, consolidate
 from commonplace.upkeep.rollup import rollup
 from tests.copies import Template
@@ -75,7 +76,8 @@ Lives = Callable[..., Life]
 
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Lives]:
+def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lives]:
+    monkeypatch.setattr(journal, "_KEPT_DAYS", 36_500)
     opened: list[Memory] = []
 
     def start(planner: Planner, cap: int = 10_000) -> Life:
@@ -84,7 +86,6 @@ def begin(tmp_path: Path) -> Iterator[Lives]:
         (root / MEMORY).write_text(START, "utf-8")
         settings = {
             "embedding.provider": "none", "usage.record": False, "consolidate.max_chars": cap,
-            "history.keep_days": 36500,
         }  # fmt: skip
         opened.append(Memory.open(root, overrides=settings))
         return Life(root, opened[-1], planner)

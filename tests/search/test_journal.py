@@ -166,8 +166,8 @@ def test_usage_drops_what_is_old_though_nothing_is_asked_any_more(root: Path, ro
     with Memory.open(root) as memory:
         for _ in range(60):
             memory.search("deploy")
-    rows("UPDATE questions SET at = at - 3 * 86400")
-    with Memory.open(root, overrides={"usage.record": False, "usage.keep_days": 2}) as memory:
+    rows("UPDATE questions SET at = at - 91 * 86400")
+    with Memory.open(root, overrides={"usage.record": False}) as memory:
         assert memory.usage().since is None
     assert rows("SELECT count(*) FROM questions") == [(0,)]
     assert rows("SELECT count(*) FROM hits") == [(0,)]

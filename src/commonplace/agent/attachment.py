@@ -80,7 +80,7 @@ class Attachment:
         # Unasked, only what clearly answers: the recall, and no other part of a block.
         prompt: dict[str, Any] = settings.prompt._asdict()
         sizes = {name: 0 for name, value in prompt.items() if type(value) is int and name != "budget"}
-        alone = Prompt(**{**prompt, **sizes, "files": False})
+        alone = Prompt(**{**prompt, **sizes, "file_names": ()})
         injected = Injected(memory.workspace) if on_disk else None
         self._builder = ContextBuilder(memory, alone, injected=injected)
         self._wait_s = settings.chat.recall_wait_s

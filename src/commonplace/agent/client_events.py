@@ -164,7 +164,7 @@ class ClientEvents:
         if start is not None:
             return self._begin(start, session, message, missed)
         settings = self.memory.settings.prompt
-        alone = settings._replace(long_term=0, daily=0, days=0, files=False, budget=settings.message)
+        alone = settings._replace(long_term=0, daily=0, days=0, file_names=(), budget=settings.message)
         return self._builder(alone).compose(message, session=session, sparing=True, late=missed)
 
     # --- what is noted ----------------------------------------------------------------------------------

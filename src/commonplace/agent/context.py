@@ -22,7 +22,7 @@ from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.base.values import dataclass
-from commonplace.config.settings import Prompt
+from commonplace.config.settings import CONVENTION, Prompt
 from commonplace.memory import Memory
 from commonplace.render import count
 from commonplace.search import pack
@@ -101,9 +101,9 @@ class ContextBuilder:
         """Compose the block for a message and note it as given to the session.
 
         A session is not given twice what it has; `files` adds the files of convention (default:
-        `prompt.files`), `open_matters` tasks and what summaries name as open; `sparing` leaves out of the
-        recall what answers far less than the best passage; `now` is today. What cannot be read is reported,
-        never raised.
+        `prompt.file_names`), `open_matters` tasks and what summaries name as open; `sparing` leaves out of
+        the recall what answers far less than the best passage; `now` is today. What cannot be read is
+        reported, never raised.
         """
         context = self.compose(
             message,
@@ -135,12 +135,12 @@ class ContextBuilder:
         """
         settings, today = self.settings, day_of(now)
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
-        with_files = settings.files if files is None else files
+        names = settings.file_names if files is None else (settings.file_names or CONVENTION) * files
         # Where the budget has no room for all parts, each may use the same share of its cap.
-        caps = settings.long_term + settings.daily + (FILE_TOKENS if with_files else 0)
+        caps = settings.long_term + settings.daily + (FILE_TOKENS if names else 0)
         share = min(1.0, block.budget / max(1, caps + self.memory.settings.recall.budget))
-        if settings.long_term or settings.days or with_files or open_matters:
-            self._take_notes(block, today, share, with_files=with_files, open_matters=open_matters)
+        if settings.long_term or settings.days or names or open_matters:
+            self._take_notes(block, today, share, names, open_matters=open_matters)
         if message.strip():
             block.recall(message, today, sparing=sparing)
         for text in late:
@@ -148,7 +148,7 @@ class ContextBuilder:
         return block.context()
 
     def _take_notes(
-        self, block: Block, today: date, share: float, *, with_files: bool, open_matters: bool
+        self, block: Block, today: date, share: float, names: Sequence[str], *, open_matters: bool
     ) -> None:
         """Put notes into a block, each part into its share of its cap."""
         from commonplace.agent import chunks  # a recall alone needs no note to be cut
@@ -165,9 +165,9 @@ class ContextBuilder:
             for piece in read(place, chunks.of_entries)
         ]
         block.take(DAILY, sorted(entries, key=newness_of, reverse=True), int(settings.daily * share))
-        if with_files:
+        if names:
             pieces: list[Piece] = []
-            for name in settings.file_names:
+            for name in names:
                 facts = read(name, chunks.of_facts, missing_ok=True)
                 pieces += sorted(facts, key=lambda piece: piece.hits[0].start_line)
             block.take(FILES, pieces, int(FILE_TOKENS * share), tuple)

@@ -97,7 +97,7 @@ class HookManager:
     @classmethod
     def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
         """Make one with those hooks of other packages that the owner's settings load."""
-        return cls(hooks, entry_points=settings.load, disabled=settings.disabled)
+        return cls(hooks, disabled=settings.disabled)
 
     def add(self, hook: object) -> None:
         """Take one more hook, which is called after the others."""

@@ -186,7 +186,7 @@ def _make(
             journal.remove(workspace, run.id)
         raise
     if settings is not None:
-        journal.prune(workspace, settings.keep_days, settings.keep_mb, now)
+        journal.prune(workspace, settings.keep_mb, now)
     return run
 
 

@@ -145,7 +145,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
     help="Most tokens to return; otherwise prompt.budget.",
 )
 @option(
-    "--files/--no-files", default=None, help="Add AGENTS.md and the like, or not; otherwise prompt.files."
+    "--files/--no-files", default=None, help="Add AGENTS.md and the like, or not; else prompt.file_names."
 )
 @option("--session", "session_id", metavar="ID", default="", help="Leave out what this session was given.")
 @option("--forget", is_flag=True, help="Forget what the session was given: its conversation was shortened.")

@@ -361,8 +361,7 @@ def look_at(screen: Screen, settings: Settings | None = None) -> Look:
     from commonplace.render.screen import Look
 
     output = settings.output if settings else Output()
-    color = screen.color if output.color == "auto" else output.color == "always"
-    return Look(color, screen.links and bool(output.editor_uri), screen.width, output.editor_uri)
+    return Look(screen.color, screen.links and bool(output.editor_uri), screen.width, output.editor_uri)
 
 
 def is_terminal(stream: IO[str]) -> bool:

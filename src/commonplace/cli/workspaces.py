@@ -79,8 +79,6 @@ def move(ctx: click.Context, old: str, new: str) -> None:
     if not paths.move_state(former, root):
         failures.warn(f"{paths.shown(former)} has no state")
         ctx.exit(failures.NOTHING_FOUND)
-    if workspaces.drop(former):
-        workspaces.note(root)
     session.write(f"{paths.shown(root)} has the state of {paths.shown(former)}")
 
 

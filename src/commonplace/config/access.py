@@ -28,7 +28,7 @@ KEYS = ("reads", "writes")
 NAME = "name"
 _TABLES = ("collections", "contexts", "updates", NAME)  # of a workspace, in the user's file
 _NAME = lazy(r"[^\W_][\w.-]{0,63}")
-_LIST, _LARGEST = "workspaces", 1 << 20  # bytes
+NOTED = "noted"  # an empty file in the state of a workspace that `init` made or its owner added
 _NO_NAMES = frozenset({HERE, NOWHERE, "memory"})  # words with another meaning where a name may stand
 
 
@@ -246,24 +246,12 @@ def label(root: str | Path) -> str:
     return called if _NAME.fullmatch(called) and called not in _NO_NAMES else "workspace"
 
 
-# --- the list of workspaces of this machine -------------------------------------------------------------
-
-
-def list_file(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the list of workspaces, a real path a line, among the user's settings."""
-    return paths.user_config_dir(environ) / _LIST
-
-
 def listed(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the real paths in the list of workspaces, whether these exist or not.
+    """Return the real paths of the workspaces that were noted on this machine, whether these exist or not.
 
-    Raises NoteUnreadable: an unreadable list must not count as an empty one.
+    Raises NoteUnreadable: an unreadable folder must not count as an empty one.
     """
-    path = list_file(environ)
-    try:
-        data = paths.root_of(path).read(path, limit=_LARGEST)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    return [line for line in data.decode("utf-8", "surrogateescape").split("\n") if os.path.isabs(line)]
+    folder = paths.user_state_dir(environ)
+    if os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK):
+        raise NoteUnreadable(paths.shown(folder), "cannot be read")
+    return sorted(os.fspath(root) for root, state in paths.known_states(environ) if (state / NOTED).exists())

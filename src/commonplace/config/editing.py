@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Col
 
 if TYPE_CHECKING:
     Table = dict[str, Any]
-    Change = Callable[[Table], object]
+    Steps = tuple[str, ...]  # the keys from a file to an entry in a table of tables
+    Entry = tuple[Steps, object]  # and its value; None removes it
     Environ = Mapping[str, str] | None
 
 
@@ -26,8 +28,8 @@ def location(workspace: Path | None, environ: Environ) -> Path:
     return files.user_file(environ) if workspace is None else files.workspace_file(workspace)
 
 
-def edit(workspace: Path | None, environ: Environ, change: Change) -> None:
-    """Change the tables of one settings file.
+def edit(workspace: Path | None, environ: Environ, change: Callable[[Table], Iterable[Entry]]) -> None:
+    """Set or remove entries of one settings file; `change` chooses them by its content, under the lock.
 
     Raises ConfigError if the file could not be loaded afterwards, or if its form does not allow the change.
     """
@@ -36,11 +38,12 @@ def edit(workspace: Path | None, environ: Environ, change: Change) -> None:
     file = location(workspace, environ)
 
     def compose(data: bytes) -> bytes:
-        before, after = files.parse(data, file), dict(files.parse(data, file))
-        change(after)
-        mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""  # as some editors write it; kept
+        after: Table = dict(deepcopy(files.parse(data, file)))
         document = tomlkit.parse(data.decode("utf-8-sig"))
-        _update(document, before, after)
+        for steps, value in list(change(after)):
+            put(after, steps, value)
+            put(document, steps, value)
+        mark = "\ufeff" if data.startswith(b"\xef\xbb\xbf") else ""  # as some editors write it; kept
         try:
             changed = f"{mark}{tomlkit.dumps(document)}".encode()
         except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
@@ -82,16 +85,24 @@ def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes]
         records.rewrite(location(workspace, environ), compose, within=workspace)
 
 
-def _update(document: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:  # noqa: ANN401 - tomlkit's
-    """Bring a document up to date with changed tables; untouched parts keep their form."""
-    for key in before.keys() - after.keys():
-        del document[key]
-    for key, value in after.items():
-        former = before.get(key)
-        if isinstance(value, dict) and isinstance(former, dict):
-            _update(document[key], former, value)
-        elif key not in before or repr(former) != repr(value):
-            document[key] = value
+def put(table: Table, steps: Steps, value: object) -> None:
+    """Set an entry of a table of tables, or with None remove it and the tables that it leaves empty."""
+    first, *rest = steps
+    inner = table.get(first)
+    if rest and first in table and not isinstance(inner, dict):
+        raise ConfigError(first, f"{keys.quoted(inner)} must be a table")
+    if value is None:
+        was_empty = not inner
+        if rest and not was_empty:
+            put(table[first], tuple(rest), None)
+        if first in table and (not rest or not (was_empty or inner)):
+            del table[first]
+    elif rest and first in table:
+        put(table[first], tuple(rest), value)
+    else:
+        for step in reversed(rest):
+            value = {step: value}
+        table[first] = value
 
 
 def _holds(data: bytes, content: Mapping[str, Any], file: Path) -> bool:
@@ -100,32 +111,6 @@ def _holds(data: bytes, content: Mapping[str, Any], file: Path) -> bool:
         return files.parse(data, file) == content
     except ConfigError:
         return False
-
-
-def _within(table: Table, *steps: str) -> Table:
-    """Return a table of tables, made if it is missing. Raises ConfigError for another value."""
-    for step in steps:
-        table = table.setdefault(step, {})
-        if not isinstance(table, dict):
-            raise ConfigError(step, f"{keys.quoted(table)} must be a table")
-    return table
-
-
-def _found(table: Table, *steps: str) -> Table:
-    """Return a table of tables, empty if it is missing."""
-    for step in steps:
-        table = table.get(step, {})
-    return table
-
-
-def _discard(table: Table, *steps: str) -> bool:
-    """Remove an entry, and every table left empty; return False if it is missing."""
-    first, *rest = steps
-    if first not in table or (rest and not _discard(table[first], *rest)):
-        return False
-    if not rest or not table[first]:
-        del table[first]
-    return True
 
 
 def set_values(
@@ -137,24 +122,16 @@ def set_values(
     ConfigError for a value that is not allowed there, or if the file could not be loaded afterwards.
     """
     home = ("agents", files.agent_name(agent)) if agent else ()
-    checked = {name: _checked(name, value, workspace) for name, value in values.items()}
-    file = location(workspace, environ)
-    if not os.path.lexists(file) and all(value is None for value in checked.values()):
-        return file
-
-    def change(content: Table) -> None:
-        for key, value in checked.items():
-            group, _, name = key.partition(".")
-            if value is None:
-                _discard(content, *home, group, name)
-            else:
-                _within(content, *home, group)[name] = list(value) if isinstance(value, tuple) else value
-
-    edit(workspace, environ, change)
+    entries = [
+        ((*home, *name.split(".", 1)), _checked(name, value, workspace)) for name, value in values.items()
+    ]
+    if os.path.lexists(location(workspace, environ)) or any(value is not None for _, value in entries):
+        edit(workspace, environ, lambda _: entries)
     return location(workspace, environ)
 
 
 def _checked(name: str, value: object, workspace: Path | None) -> object:
+    """Return a value as a settings file has it. Raises ConfigError if it is not allowed there."""
     key = keys.find(name)
     if workspace is not None and not key.harmless:
         raise ConfigError(key.name, "may not stand in a workspace's file; set it in your own")
@@ -162,18 +139,19 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
         return None
     is_text = isinstance(value, str) and key.variable
     fit = keys.from_text(key, str(value)) if is_text else keys.checked(key, value)
-    if workspace is not None and key.name in collections.OF_KEYS and isinstance(fit, tuple):
-        for one in fit:
-            if not collections.may_name(one, collections.OF_KEYS[key.name]):
-                wrong = "may not be named by a workspace's file: hidden, or no note; set it in your own"
-                raise ConfigError(key.name, f"{keys.quoted(one)} {wrong}")
-    return fit
+    if not isinstance(fit, tuple):
+        return fit
+    for one in fit if workspace is not None and name in collections.OF_KEYS else ():
+        if not collections.may_name(one, collections.OF_KEYS[name]):
+            wrong = "may not be named by a workspace's file: hidden, or no note; set it in your own"
+            raise ConfigError(name, f"{keys.quoted(one)} {wrong}")
+    return list(fit)
 
 
 # --- a workspace's part of a file -----------------------------------------------------------------------
 
 
-def _home(content: Table, root: Path, outside: bool) -> tuple[str, ...]:
+def _home(content: Table, root: Path, outside: bool) -> Steps:
     """Return the steps to a workspace's part of its own file or, `outside`, of the user's."""
     if not outside:
         return ()
@@ -181,10 +159,17 @@ def _home(content: Table, root: Path, outside: bool) -> tuple[str, ...]:
     return ("workspaces", next((one for one in folders if access.real_path(one) == real), real))
 
 
+def _found(table: Table, *steps: str) -> Table:
+    """Return a table of tables, empty if it is missing."""
+    for step in steps:
+        table = table.get(step, {})
+    return table
+
+
 def set_name(root: Path, name: str, *, environ: Environ = None) -> None:
     """Name a workspace in the user's file. Raises ConfigError for a name that is taken or not allowed."""
     access.check_name(name, access.NAME, Path("the command"))
-    edit(None, environ, lambda content: _within(content, *_home(content, root, True)).update(name=name))
+    edit(None, environ, lambda content: [((*_home(content, root, True), access.NAME), name)])
 
 
 def add_collection(
@@ -229,10 +214,10 @@ def add_collection(
         WEIGHT: None if weight is None else option(WEIGHT, weight),
     }
 
-    def change(content: Table) -> None:
+    def change(content: Table) -> Iterable[Entry]:
         _check_free(load(root, environ).collections, name)  # another process may have taken it
-        home = _within(content, *_home(content, root, outside), "collections", name)
-        home.update({key: value for key, value in table.items() if value})
+        steps = (*_home(content, root, outside), "collections", name)
+        return [((*steps, key), value) for key, value in table.items() if value]
 
     edit(None if outside else root, environ, change)
     return _known(root, name, environ)
@@ -266,9 +251,8 @@ def no_folder(path: str) -> str:
 def _check_free(known: Mapping[str, Collection], name: str) -> None:
     if name in known:
         taken, folder = "{name!r} is {folder} already; remove or rename that first", known[name].path
-        raise ConfigError(
-            "collection", message("collection.taken", taken, name=name, folder=paths.shown(folder))
-        )
+        taken = message("collection.taken", taken, name=name, folder=paths.shown(folder))
+        raise ConfigError("collection", taken)
 
 
 def _known(root: Path, name: str, environ: Environ) -> Collection:
@@ -278,15 +262,22 @@ def _known(root: Path, name: str, environ: Environ) -> Collection:
     return known[name]
 
 
-def _edit_collection(root: Path, name: str, environ: Environ, change: Change) -> None:
-    """Change the part of a file that names a collection. Raises UnknownCollection."""
-    outside = _known(root, name, environ).outside
+def _edit_collection(
+    root: Path, name: str, environ: Environ, entries: Callable[[Table], Iterable[Entry]]
+) -> Collection:
+    """Change the part of a file that names a collection, with the steps from there; return the collection.
 
-    def checked(content: Table) -> None:
+    Raises UnknownCollection.
+    """
+    found = _known(root, name, environ)
+
+    def change(content: Table) -> Iterable[Entry]:
         _known(root, name, environ)  # another process may have removed it
-        change(_within(content, *_home(content, root, outside)))
+        home = _home(content, root, found.outside)
+        return [((*home, *steps), value) for steps, value in entries(_found(content, *home))]
 
-    edit(None if outside else root, environ, checked)
+    edit(None if found.outside else root, environ, change)
+    return found
 
 
 def _contexts_below(home: Table, name: str) -> list[str]:
@@ -296,33 +287,32 @@ def _contexts_below(home: Table, name: str) -> list[str]:
 
 def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Collection:
     """Remove a collection and its contexts; its files stay untouched. Raises UnknownCollection."""
-    found = _known(root, name, environ)
-    if found.update:
+    if _known(root, name, environ).update:
         set_update(root, name, (), environ=environ)
 
-    def change(content: Table) -> None:
-        steps = _home(content, root, found.outside)
-        contexts = _contexts_below(_found(content, *steps), name)
-        for entry in (("collections", name), *(("contexts", key) for key in contexts)):
-            _discard(content, *steps, *entry)
+    def entries(home: Table) -> Iterable[Entry]:
+        yield ("collections", name), None
+        for key in _contexts_below(home, name):
+            yield ("contexts", key), None
 
-    edit(None if found.outside else root, environ, change)
-    return found
+    return _edit_collection(root, name, environ, entries)
 
 
 def rename_collection(root: Path, name: str, new: str, *, environ: Environ = None) -> Collection:
     """Rename a collection and its contexts. Raises UnknownCollection, ConfigError."""
 
-    def change(home: Table) -> None:
+    def entries(home: Table) -> Iterable[Entry]:
         if new in load(root, environ).collections:
             taken = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
             raise ConfigError("collection", taken)
-        home["collections"][new] = home["collections"].pop(name)
+        yield ("collections", new), home["collections"][name]
+        yield ("collections", name), None
         for key in _contexts_below(home, name):
-            home["contexts"][new + normal_prefix(key)[len(name) :]] = home["contexts"].pop(key)
+            yield ("contexts", new + normal_prefix(key)[len(name) :]), home["contexts"][key]
+            yield ("contexts", key), None
 
     check_name(new)
-    _edit_collection(root, name, environ, change)
+    _edit_collection(root, name, environ, entries)
     return _known(root, new, environ)
 
 
@@ -339,20 +329,13 @@ def set_collection(
     Raises UnknownCollection, ConfigError.
     """
     found = _known(root, name, environ)
-    given = (
-        (BY_DEFAULT, by_default, found.by_default),
-        (WEIGHT, weight and option(WEIGHT, weight), found.weight),
-    )
-    changes = {key: value for key, value, former in given if value not in (None, former)}
-
-    def change(home: Table) -> None:
-        table = home["collections"][name]
-        table |= changes
-        if table.get(BY_DEFAULT):  # the default needs no line
-            del table[BY_DEFAULT]
-
-    if changes:
-        _edit_collection(root, name, environ, change)
+    entries: list[Entry] = []
+    if by_default not in (None, found.by_default):
+        entries.append((("collections", name, BY_DEFAULT), None if by_default else False))
+    if weight not in (None, found.weight):
+        entries.append((("collections", name, WEIGHT), option(WEIGHT, weight)))
+    if entries:
+        _edit_collection(root, name, environ, lambda _: entries)
     return _known(root, name, environ)
 
 
@@ -363,13 +346,13 @@ def set_update(root: Path, name: str, command: Sequence[str], *, environ: Enviro
     """
     real = os.path.realpath(_known(root, name, environ).path)
 
-    def change(content: Table) -> None:
+    def change(content: Table) -> Iterable[Entry]:
         steps = (*_home(content, root, True), "updates")
-        for key in [*_found(content, *steps)]:
+        for key in _found(content, *steps):
             if os.path.normpath(os.path.expanduser(key)) == real:
-                _discard(content, *steps, key)
+                yield (*steps, key), None
         if command:
-            _within(content, *steps)[real] = list(command)
+            yield (*steps, real), list(command)
 
     edit(None, environ, change)
     return _known(root, name, environ)
@@ -386,11 +369,8 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) 
     if key and head not in known and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
     outside = head in known and known[head].outside
-
-    def change(content: Table) -> None:
-        _within(content, *_home(content, root, outside), "contexts")[key] = text.strip()
-
-    edit(None if outside else root, environ, change)
+    owner = None if outside else root
+    edit(owner, environ, lambda content: [((*_home(content, root, outside), "contexts", key), text.strip())])
     return key
 
 
@@ -401,10 +381,11 @@ def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
         known = ", ".join(repr(k) for k in contexts) or "none"
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
 
-    def change(content: Table) -> None:
+    def change(content: Table) -> Iterable[Entry]:
         for steps in ((), _home(content, root, True)):
-            for written in [one for one in _found(content, *steps, "contexts") if normal_prefix(one) == key]:
-                _discard(content, *steps, "contexts", written)
+            for written in _found(content, *steps, "contexts"):
+                if normal_prefix(written) == key:
+                    yield (*steps, "contexts", written), None
 
     for owner in (root, None):
         if os.path.lexists(location(owner, environ)):

@@ -15,6 +15,7 @@ SETTINGS = {
     "server.structured": "use `commonplace mcp --structured` or `commonplace serve --structured`",
     "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
     "hooks.suspend_after": "hooks.disabled leaves a failing hook out",
+    "output.color": "set NO_COLOR=1 or FORCE_COLOR=1 in the environment",
     "search.blend": 'search.fusion = "ranks" weighs a reranker by ranks as well',
 } | dict.fromkeys(
     (
@@ -26,7 +27,7 @@ SETTINGS = {
         "sessions.growth_bytes", "sessions.growth_messages", "sessions.idle_s", "summary.min_user_turns",
         "summary.max_words", "summary.writers", "summary.wait_s", "compaction.reserve", "compaction.margin",
         "compaction.keep_tokens", "compaction.summary_tokens", "chat.max_tokens", "chat.max_rounds",
-        "search.half_life_days", "embedding.cache_entries",
+        "search.half_life_days", "embedding.cache_entries", "usage.keep_days", "history.keep_days",
     ),
     _FIXED,
 )  # fmt: skip

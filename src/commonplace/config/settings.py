@@ -36,6 +36,7 @@ TRANSCRIPTS = {
     "claude": ("Claude export", "claude"),
 }
 LAYERS = ("full", "snippet", "index")  # of hits: passages, some lines of each, references
+CONVENTION = ("AGENTS.md", "SOUL.md", "USER.md")  # files of instructions for agents
 ENGINES = ("commonplace", "qmd")  # that answer searches
 KEYRING = "keyring:"  # before the name of an entry of the system keyring
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a boolean that is given as text
@@ -208,7 +209,6 @@ class Limits(NamedTuple):
 class Output(NamedTuple):
     """Settings of the command line's output."""
 
-    color: str = _choice("auto always never", "Colours.")
     editor_uri: str = _own("file://{path}", "Target of a click on a path: {path}, {line}; empty: none.")
     frame: str = _choice("auto always never", "Frame passages as data; auto: unless on a terminal.")
 
@@ -217,14 +217,12 @@ class Usage(NamedTuple):
     """Settings of the record of use."""
 
     record: bool = _own(True, "Record questions and opened notes, on this machine.")
-    keep_days: int = _own(90, "Days until a record is deleted.", 1, 10_000)
 
 
 class Hooks(NamedTuple):
     """Settings of hooks."""
 
-    load: bool = _own(True, "Load hooks of installed packages.")
-    disabled: tuple[str, ...] = _own((), "Globs of names of hooks that are not loaded.")
+    disabled: tuple[str, ...] = _own((), "Globs of names of hooks that are not loaded; *: none is.")
 
 
 class Observe(NamedTuple):
@@ -242,8 +240,7 @@ class Prompt(NamedTuple):
     long_term: int = _key(350, "Of these, at most for the head of MEMORY.md.", 0, 100_000)
     daily: int = _key(250, "Of these, at most for the notes of the last days.", 0, 100_000)
     days: int = _key(2, "Number of these days, today included.", 0, 31)
-    files: bool = _key(False, "Add files of convention.")
-    file_names: tuple[str, ...] = _key(("AGENTS.md", "SOUL.md", "USER.md"), "Names of these files.")
+    file_names: tuple[str, ...] = _key((), "Files of convention to add, such as AGENTS.md.")
     message: int = _key(400, "Tokens that a hook adds to a message.", 50, 100_000)
 
 
@@ -313,7 +310,6 @@ class History(NamedTuple):
 
     git: str = _choice("off auto", "Commit generated changes (auto), in a git repository.")
     keep_mb: int = _own(200, "Megabytes of that record; beyond it the oldest go.", 1, 1_000_000)
-    keep_days: int = _key(365, "Days that changes can be undone; the newest 200 always can.", 1, 36_500)
 
 
 class Forget(NamedTuple):
@@ -426,6 +422,8 @@ MOVED: Mapping[str, Moved] = {
     },
     **{f"{group}.key_file": Moved(f"{group}.key") for group in _MODELS},
     "output.links": Moved("output.editor_uri", lambda on: "" if str(on).lower() in FALSE else None),
+    "hooks.load": Moved("hooks.disabled", lambda on: ("*",) if str(on).lower() in FALSE else None),
+    "prompt.files": Moved("prompt.file_names", lambda on: CONVENTION if str(on).lower() in TRUE else None),
 }
 for _table in GROUPS.values():
     _keys = (_FIELDS[one] if isinstance(one, str) else one for one in _table._field_defaults.values())  # type: ignore[attr-defined]

@@ -1,17 +1,17 @@
 """The workspaces that a caller reads and writes: by options, by an agent's access, or all known ones.
 
 The first workspace is the home, which is written to and whose settings apply; the others are read. `init`
-adds each new workspace to a list among the user's settings, which gives agents no access.
+notes each new workspace in its state, which gives agents no access.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from commonplace.base import paths
-from commonplace.base.errors import AccessDenied, NoteUnreadable, WorkspaceNotFound
+from commonplace.base import paths, records
+from commonplace.base.errors import AccessDenied, WorkspaceNotFound
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, files
 from commonplace.config.access import Access
@@ -164,7 +164,7 @@ def _named(roots: Iterable[Path], names: Mapping[str, str]) -> list[tuple[str, P
 
 
 def known(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the real paths of known workspaces that exist: listed, in the user's settings, the user's own.
+    """Return the real paths of known workspaces that exist: noted, in the user's settings, the user's own.
 
     Raises ConfigError, NoteUnreadable.
     """
@@ -178,33 +178,18 @@ def called(roots: Iterable[str | Path], environ: Mapping[str, str] | None = None
     return _named(map(Path, roots), access.names_in(access.users(environ)))
 
 
-def note(root: Path, environ: Mapping[str, str] | None = None) -> None:
-    """Add a workspace to the list. Raises NoteUnreadable."""
-    real = os.path.realpath(root)
-    if "\n" not in real and real not in access.listed(environ):
-        _list(environ, lambda listed: [*(one for one in listed if os.path.isdir(one) and one != real), real])
+def note(root: Path) -> None:
+    """Note a workspace, which makes its state. Raises NoteUnreadable."""
+    workspace = paths.Workspace(root)
+    paths.prepare_state(workspace)
+    with records.translated(workspace.state):
+        workspace.kept.exchange(access.NOTED, b"")
 
 
-def drop(root: Path, environ: Mapping[str, str] | None = None) -> bool:
-    """Remove a workspace from the list; return False if it is not there. Raises NoteUnreadable."""
-    real = os.path.realpath(root)
-    return real in _list(environ, lambda listed: [one for one in listed if one != real])
-
-
-def _list(environ: Mapping[str, str] | None, change: Callable[[list[str]], list[str]]) -> list[str]:
-    """Change the list under its lock; return it as it was. Raises NoteUnreadable."""
-    from commonplace.base.locks import locked
-
-    path = access.list_file(environ)
-    with locked(path.with_suffix(".lock")):
-        before = access.listed(environ)
-        if (roots := change(before)) != before:
-            folder = paths.root_of(path)
-            try:
-                folder.make_folder(path.parent)
-                folder.exchange(
-                    path, "".join(f"{root}\n" for root in roots).encode("utf-8", "surrogateescape")
-                )
-            except OSError as error:
-                raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-        return before
+def drop(root: Path) -> bool:
+    """Remove the note of a workspace; return False if there is none. Raises NoteUnreadable."""
+    workspace = paths.Workspace(root)
+    is_noted = (workspace.state / access.NOTED).exists()
+    with records.translated(workspace.state):
+        workspace.kept.unlink(access.NOTED, missing_ok=True)
+    return is_noted

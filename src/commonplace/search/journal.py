@@ -40,7 +40,7 @@ _BUSY_S = 0.05  # what a question may wait for other writers, which take a milli
 _REST_S = 1.0  # how long a store that failed is left alone: a warm memory answers in less than it may wait
 _OLD_AT_ONCE = 50  # questions and openings that one write deletes at most: a question waits for it
 _ALL = -1
-_DAY_S = 86_400
+_KEEP_S = 90 * 86_400
 TABLES = """
 PRAGMA secure_delete=ON;
 CREATE TABLE IF NOT EXISTS questions(
@@ -174,7 +174,7 @@ class Journal:
 
     def drop_old(self) -> None:
         """Delete all that is too old to be kept. Raises NoteUnreadable."""
-        before = time.time() - self._settings.keep_days * _DAY_S
+        before = time.time() - _KEEP_S
         with patient(self.path) as database, database.transaction() as connection:
             _drop_old(connection, before, _ALL)
 
@@ -205,7 +205,7 @@ class Journal:
         try:
             with self._opened().transaction() as connection:
                 write(connection)
-                _drop_old(connection, time.time() - self._settings.keep_days * _DAY_S)
+                _drop_old(connection, time.time() - _KEEP_S)
         except (CommonplaceError, OSError, ValueError):  # ValueError: a name that is no text
             self._rests_until = time.monotonic() + _REST_S
             self._count_missed()

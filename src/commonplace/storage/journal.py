@@ -28,7 +28,7 @@ SIDES = ("before", "after")
 # Time to the second, number within that second (3 hex digits), hash (3 hex digits).
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_ALWAYS_KEPT = 200  # newest changes, kept at any age
+_KEPT_DAYS, _ALWAYS_KEPT = 365, 200  # of changes, and the newest at any age
 _AT_ONCE = 50  # changes read by one query
 Read = Callable[[str], bytes | None]  # returns the bytes of a path; None: no file
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
@@ -189,13 +189,13 @@ def remove(workspace: paths.Workspace, *names: str) -> None:
         connection.execute(_UNUSED)
 
 
-def prune(workspace: paths.Workspace, keep_days: int, keep_mb: int, now: datetime) -> None:
-    """Remove changes older than `keep_days`, but not the newest 200, and the oldest beyond `keep_mb`.
+def prune(workspace: paths.Workspace, keep_mb: int, now: datetime) -> None:
+    """Remove changes older than a year, but not the newest 200, and the oldest beyond `keep_mb`.
 
     Changes in state `begun` stay. While the clock is ahead, a change gets an id of that day, as do all
     later ones: their recorded time counts. Raises NoteUnreadable.
     """
-    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    cutoff = (now - timedelta(days=_KEPT_DAYS)).strftime(_STAMP)
     ahead = f"{now:{_STAMP}}~"
     old = [
         name for name in names(workspace)[:-_ALWAYS_KEPT]
