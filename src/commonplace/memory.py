@@ -797,9 +797,9 @@ class Memory:
         pulled += writes.warnings(self.workspace)  # of what a merge has not put back
         with self._lock:
             self._store.settle()
-            self._answerer.measure()
-        if self.settings.embedding.provider == "none":
-            report = replace(report, pending=0)  # none is wanted
+            if embed:  # otherwise the first question measures
+                self._answerer.measure()
+        pending = report.pending if self.settings.embedding.provider != "none" else 0  # none is wanted
         warnings = [
             *self.settings.warnings,
             *pulled,
@@ -808,7 +808,7 @@ class Memory:
             *([] if patient else left_aside(self)),
             *filter(None, [self._current.trouble]),
         ]
-        return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
+        return replace(report, pending=pending, seconds=time.perf_counter() - started, warnings=(*warnings,))
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either. Raises IndexUnavailable."""

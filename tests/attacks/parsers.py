@@ -451,7 +451,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.read": lambda text: (struck.read(text.split("\n")), struck.read([text])),
     "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
     "markdown.struck.escaped": struck.escaped,
-    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text)),
+    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.read(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.code.closes": _outline,
     # Searching.

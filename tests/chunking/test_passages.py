@@ -140,11 +140,15 @@ def test_pieces_are_the_line(line: str, limit: int) -> None:
     assert all(len(piece) <= limit for piece in found)
 
 
+def _share(text: str) -> float:
+    return turns.read(text.split("\n")).share(range(1, text.count("\n") + 2))
+
+
 def test_what_is_a_conversation() -> None:
     talk = ["- Ann: hello there", "- Bob: hi", "- Ann: how are you?", "- Bob: fine"]
-    assert turns.share("\n".join(talk)) == 1.0
-    assert turns.share("\n".join([*talk, *["a fact"] * 4])) == 0.0
-    assert turns.share("name: x\nsize: y\ncolour: z\nplace: w") == 0.0
+    assert _share("\n".join(talk)) == 1.0
+    assert _share("\n".join([*talk, *["a fact"] * 4])) == 0.0
+    assert _share("name: x\nsize: y\ncolour: z\nplace: w") == 0.0
     assert turns.speaker("**User:** hello") == "user"
     assert turns.speaker("- 14:05 小王：好") == "小王"
     assert turns.speaker("see http://example.com: fine") is None

@@ -33,7 +33,6 @@ from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline, query
 from commonplace.search.request import Request
 from commonplace.types import Note, Passage, Section
-from commonplace.types.notes import NoteKind
 from tests.index.in_memory import MemoryIndex
 
 DAY = 86_400_000_000_000  # ns
@@ -60,7 +59,7 @@ def entry(key: tuple[str, str], *, mtime_ns: int = 20_000 * DAY, texts: Rows | N
     title, day, metadata, rows = FILES[key]
     rows = rows if texts is None else texts
     lines = (f"# {title}", *(text for text, _ in rows))
-    kind: NoteKind = "long-term" if key[1] == "MEMORY.md" else "daily" if day else "note"
+    kind = "long-term" if key[1] == "MEMORY.md" else "daily" if day else "note"
     note = Note(key[1], title, day, kind, lines, metadata=metadata)
     data = "\n".join(lines).encode()
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()

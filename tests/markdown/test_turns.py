@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from commonplace.markdown import turns
 from commonplace.markdown.document import parse
 
+
+def share(text: str) -> float:
+    return turns.read(text.split("\n")).share(range(1, text.count("\n") + 2))
+
+
 SAID = {
     "Ann: yes": "ann",
     "- Ann: yes": "ann",
@@ -82,8 +87,8 @@ def test_a_chat_is_a_chat_in_every_format(ann: str) -> None:
     for number in range(6):
         lines += [ann, f"what {who} says, {number}", ""] if below else [f"{ann} {number}"]
     text = "\n".join(lines)
-    assert turns.share(text) == 1
-    assert len(turns.openings(text)) == (6 if below else 0)
+    assert share(text) == 1
+    assert len(turns.read(text.split("\n")).chat_openings) == (6 if below else 0)
 
 
 def test_what_is_no_chat() -> None:
@@ -95,8 +100,8 @@ def test_what_is_no_chat() -> None:
         ["Ann: yes", "Bob: no"],
     ):
         text = "\n".join(lines)
-        assert turns.share(text) == 0
-        assert not turns.openings(text)
+        assert share(text) == 0
+        assert not turns.read(text.split("\n")).chat_openings
 
 
 def test_a_line_that_only_names_the_speaker_is_no_passage_of_its_own() -> None:
@@ -122,14 +127,16 @@ def test_a_line_that_only_names_the_speaker_is_no_passage_of_its_own() -> None:
 def test_whoever_speaks_once_opens_a_turn_of_a_chat(stamped: str) -> None:
     names = ["Ann", "Bob", "Carol", "Ann", "Bob"]
     lines = [line for n, who in enumerate(names) for line in (stamped.format(who, n), f"what {who} says")]
-    assert turns.openings("\n".join(lines)) == {1, 3, 5, 7, 9}
-    assert not turns.openings("\n".join(lines[:6]))  # three who speak once: as likely three appointments
+    assert turns.read(lines).chat_openings == {1, 3, 5, 7, 9}
+    assert not turns.read(
+        "\n".join(lines[:6])
+    ).chat_openings  # three who speak once: as likely three appointments
 
 
 @given(st.lists(st.text(max_size=120), max_size=12))
 def test_any_text_has_a_share(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert 0 <= turns.share(text) <= 1
-    assert turns.openings(text) <= set(range(1, text.count("\n") + 2))
+    assert 0 <= share(text) <= 1
+    assert turns.read(text.split("\n")).chat_openings <= set(range(1, text.count("\n") + 2))
     for line in lines:
         assert 0 <= turns.behind(line) <= len(line)

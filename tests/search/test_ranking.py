@@ -8,13 +8,17 @@ from datetime import date
 import pytest
 
 from commonplace.index.base import Candidate, traits
+from commonplace.markdown.turns import read
 from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf
+from commonplace.types import Passage
 
 
 def candidate(number: int, text: str = "some words", section: int = 1, turns: float = 0.0) -> Candidate:
-    return Candidate(number, 1, section, number, number, text, turns, traits=traits(text, turns))
+    speakers = read(text.split("\n")).of(1, text.count("\n") + 1, chat=turns > 0)
+    passage = Passage(section, number, number, text, speakers=speakers)
+    return Candidate(number, 1, section, number, number, text, turns, traits=traits(passage))
 
 
 def evidence(question: str = "plain question", **named: object) -> Evidence:

@@ -150,7 +150,7 @@ def _keys(lines: Sequence[str], front: tuple[int, int] | None) -> list[list[str]
 
 def _blocks(note: Note) -> Iterator[_Block]:
     """Yield what a note says below its front matter, headings and rules apart."""
-    said = comments.said(note)
+    said = comments.Annotations(note)
     fenced = statements.fence_lines(note.fences)
     skipped = structure.heading_lines(note)
     for section in structure.sections(note):
@@ -194,7 +194,7 @@ def _touched(past: Note, before: str, note: Note, text: str) -> list[_Block]:
 
 def _unmarked(note: Note, block: _Block) -> str:
     """The first line of a block that reads as its owner's; empty where there is none."""
-    said = comments.said(note)
+    said = comments.Annotations(note)
     own = (n for n in block.lines if (said.of(n, n) or {}).get("by") not in _OTHERS)
     return next(filter(None, (note.lines[n - 1].strip() for n in own)), "")
 

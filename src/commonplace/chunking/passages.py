@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.types import Statement
 
 Stretch = tuple[int, int, str]  # first line, last line, text
-_Annotated = tuple[int, int, str, Mapping[str, str] | None]  # the same, and what the note says of it
+_Annotated = tuple[int, int, str, Mapping[str, str] | None, tuple[str, ...]]  # and annotations, speakers
 _Unit = tuple[int, int, int]  # first line, last line, size; plain, since every line makes one
 
 
@@ -68,12 +68,6 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     return sections, passages
 
 
-def _annotations(note: Note) -> Annotations | None:
-    if not (note.annotations or note.metadata or note.days):  # as nearly all notes
-        return None
-    return comments.said(note) or None
-
-
 # --- what stands --------------------------------------------------------------------------------------------
 
 
@@ -81,10 +75,10 @@ def _standing(
     note: Note, standing: Note, around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, Sequence[_Annotated]]]:
     """Yield each section that holds text, with its stretches."""
-    said = _annotations(note)
+    said = comments.Annotations(note) or None
     text = "\n".join(standing.lines)
-    spoken, fenced = turns.openings(text), statements.fence_lines(note.fences)
-    instructing = standing_instructions.candidates(text)
+    talk, fenced = turns.read(standing.lines), statements.fence_lines(note.fences)
+    spoken, instructing = talk.chat_openings, standing_instructions.candidates(text)
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
     before = len(around) - len(note.headings)  # sections without a heading
     for place, section in enumerate(around if note.lines else ()):
@@ -92,22 +86,21 @@ def _standing(
         lines = standing.lines[first - 1 : last]
         if not place and note.front_matter and sum(map(len, lines)) <= settings.line:
             front = {**((said and said.of(first, last, standing=True)) or {}), ROLE: FRONT}
-            yield Section((), first, last), [(first, last, "\n".join(lines), front)]
+            yield Section((), first, last), [(first, last, "\n".join(lines), front, ())]
             continue
         skipped = 0 if place < before else 1 + (first in underlined)
         alone = standing_instructions.instructions(lines, first, instructing) if instructing else {}
         units = _units(lines[skipped:], first + skipped, settings.wide, spoken, fenced)
         if parts := _cut(units, lines, first, settings, said, alone):
-            share = turns.share("\n".join([part[2] for part in parts]))
-            yield (
-                Section(section.headings, first, last, share),
-                [(*part, _said(part, said, alone)) for part in parts],
-            )
+            share = talk.share(number for part in parts for number in range(part[0], part[1] + 1))
+            own = ((_said(part, said, alone), talk.of(*part[:2], chat=share > 0)) for part in parts)
+            annotated = [(*part, *about) for part, about in zip(parts, own, strict=True)]
+            yield Section(section.headings, first, last, share), annotated
 
 
 def _bare(note: Note, standing: Note, section: int, settings: ChunkSettings) -> list[Passage]:
     """Return the passages of a note without text: its headings, rules and images."""
-    said = _annotations(note)
+    said = comments.Annotations(note) or None
     start = note.front_matter[1] if note.front_matter else 0
     numbered = enumerate(standing.lines[start:], start + 1)
     units = [(number, number, len(line)) for number, line in numbered if line.strip()]
@@ -162,13 +155,17 @@ def _units(
     units: list[_Unit] = []
     opened = 0  # a line that only opens a turn
     for number, line in enumerate(lines, first):
-        if not line or line.isspace():
+        if not (bare := line.rstrip()):
             continue
         if number in spoken:
             if opened:
                 units.append((opened, opened, 0))
             opened = number
-        elif number in fenced or not structure.is_silent(line):
+        elif (
+            (bare[-1] not in structure.SILENT_ENDS and "\u200e" not in bare)
+            or number in fenced
+            or not structure.is_silent(line)
+        ):
             size = len(line) if line.isascii() else breakpoints.width(line, wide)
             units.append((opened or number, number, size))
             opened = 0
@@ -208,8 +205,8 @@ def _former(
     note: Note, standing: Note, strikes: Collection[int], settings: ChunkSettings
 ) -> Iterator[_Annotated]:
     """Yield the struck lines, with their marks, and their annotations."""
-    said = comments.said(note)
-    stated = statements.read(note)
+    said = comments.Annotations(note)
+    stated, talk = statements.read(note), turns.read(note.lines)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
     for first, last in _runs(note, strikes, owners, settings):
         marks = {**(said.of(first, last) or {}), STRUCK: "true"}
@@ -218,7 +215,7 @@ def _former(
             marks |= _replacement(stated, owners[first], marks.get("until", ""), standing)
         text = "\n".join(note.lines[first - 1 : last])
         for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
-            yield first, last, piece, marks
+            yield first, last, piece, marks, talk.of(first, last, chat=False)
 
 
 def _runs(

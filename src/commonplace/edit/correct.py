@@ -276,7 +276,7 @@ def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
 
 def _guess(text: str) -> str | None:
     """Return the text behind the prefix of a guess; None without a prefix."""
-    prefix = comments.guess_prefix().match(text, struck.lead(text, turn=False))
+    prefix = comments.GUESS_PREFIX.match(text, struck.lead(text, turn=False))
     return text[prefix.end() :] if prefix else None
 
 

@@ -602,9 +602,9 @@ def _known(workspace: paths.Workspace, path: str) -> _Known | None:
 
 def _read(data: bytes, path: str) -> _Known:
     note = parse(decode(data), path)
-    parts = [(part.start_line, part.end_line) for part in structure.sections(note)]
-    chats = [(first, last) for first, last in parts if turns.share("\n".join(note.lines[first - 1 : last]))]
-    return _Known(note, chats)
+    share, parts = turns.read(note.lines).share, structure.sections(note)
+    spans = ((part.start_line, part.end_line) for part in parts)
+    return _Known(note, [span for span in spans if share(range(span[0], span[1] + 1))])
 
 
 _recent = recent(32, _read)  # the next entry is often near to the same notes

@@ -20,7 +20,6 @@ from itertools import zip_longest
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, scripts
-from commonplace.markdown import turns as conversation
 from commonplace.markdown import visible
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -118,11 +117,10 @@ class Traits(NamedTuple):
     script: str = ""
 
 
-def traits(text: str, turns: float) -> Traits:
-    """Return the traits of a passage; `turns` says how much its section is a conversation."""
-    wide = lexicon.cjk_share(text)
-    speakers = conversation.speakers(text, chat=turns > 0)
-    return Traits("\n".join(speakers), wide, scripts.wide_script(text) if wide else "")
+def traits(passage: Passage) -> Traits:
+    """Return the traits of a passage."""
+    wide = lexicon.cjk_share(passage.text)
+    return Traits("\n".join(passage.speakers), wide, scripts.wide_script(passage.text) if wide else "")
 
 
 class Known(NamedTuple):

@@ -22,7 +22,7 @@ VERSIONS: dict[str, int | str] = {
     # days, kind, front matter, tags and tasks in the text
     "markdown": 15,
     "comments": 8,  # markdown.comments, markdown.struck: what is said of a passage
-    "turns": 2,  # markdown.turns.share: how much of a section is conversation
+    "turns": 2,  # markdown.turns.Turns.share: how much of a section is conversation
 }
 
 

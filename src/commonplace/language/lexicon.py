@@ -72,6 +72,7 @@ _ENDINGS = rules.listed("en", "endings")
 # Seven are the local number of most places; numbers of other owners share them once in ten million.
 NUMBER_LEAST, NUMBER_MOST, NUMBER_ENDING = 7, 15, 7
 NUMBER = r"(?<![A-Za-z0-9])[0-9]++(?![A-Za-z])(?:(?: ?[-.()]{1,2} ?|[ /])[0-9]++(?![A-Za-z])|(?!))*+"
+_NUMBER = lazy(NUMBER)
 # Further separators of digits in a number, besides blanks, hyphens and points.
 _BLANKS, _DASHES = (
     "\u00a0\u2000-\u200a\u202f\u205f\u3000",
@@ -103,9 +104,8 @@ def index_texts(texts: Sequence[str]) -> Sequence[str]:
     joined = _BETWEEN.join(plain)
     data = joined.encode("utf-8", "replace")
     parts = [*_parts_inside(joined)] if _may_have_parts(data) else []
-    numbers: list[re.Match[str]] = []
-    if b"0" * NUMBER_LEAST in data.translate(_TO_NUMBERS) and _MAY_BE_NUMBER.search(joined):
-        numbers += (one for one in re.finditer(NUMBER, joined) if len(one[0]) >= NUMBER_LEAST)
+    runs = _MAY_BE_NUMBER.finditer(joined) if b"0" * NUMBER_LEAST in data.translate(_TO_NUMBERS) else ()
+    numbers = [n for run in runs for n in _NUMBER.finditer(joined, run.start(), run.end() + 1)]
     if not (parts or numbers):
         return written
     starts = list(accumulate((len(text) + 1 for text in plain), initial=0))
@@ -126,10 +126,7 @@ def figures(text: str) -> str:
 
 
 def digits(figures: str) -> Iterator[str]:
-    """Yield the digits of a telephone number in one word, and its last ones, but not of dates and decimals.
-
-    The zero of `+31 (0)6` is left out, as whoever dials the country's code leaves it out.
-    """
+    """Yield the digits of a telephone number, without `(0)`, and the last ones; not of dates and decimals."""
     for part in re.sub(_DATE, "\n", figures.replace("(0)", "")).split("\n"):
         joined = re.sub("[^0-9]", "", part)
         if NUMBER_LEAST <= len(joined) <= NUMBER_MOST and not re.fullmatch(r"[0-9]+\.[0-9]+", part):

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
@@ -73,6 +73,11 @@ _GUESS = lazy(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?"
     r"(?:(?i:tentative)(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
+)
+# A comment that marks its statement as a guess, and the words that open a statement which is one.
+TENTATIVE = lazy(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+GUESS_PREFIX = lazy(
+    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
 )
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
@@ -169,19 +174,6 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
         return []
     silent = {number for first, last in passed for number in range(first, last + 1)}
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
-
-
-@cache
-def tentative() -> re.Pattern[str]:
-    """Return what matches a comment that marks its statement as a guess."""
-    return re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
-
-
-@cache
-def guess_prefix() -> re.Pattern[str]:
-    """Return what matches the words that open a statement which is a guess."""
-    words = r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*"
-    return re.compile(words, re.IGNORECASE)
 
 
 def is_guess(line: str) -> bool:
@@ -376,31 +368,6 @@ class Annotations:
             return True
         first, second = (_standing(self._lines.get(number, self._note)) for number in (line, other))
         return not _DIVIDING.isdisjoint(key for key, _ in first.items() ^ second.items())
-
-
-_REMEMBERED = 10_000  # lines
-
-
-def said(note: Note) -> Annotations:
-    """Return the annotations of each line of a note; those of the last 8 notes are cached."""
-    return _said(_Same(note)) if len(note.lines) <= _REMEMBERED else Annotations(note)
-
-
-class _Same(NamedTuple):
-    """A note as a key that only the very same note equals."""
-
-    note: Note
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.note is other.note
-
-    def __hash__(self) -> int:
-        return id(self.note)
-
-
-@lru_cache(8)
-def _said(same: _Same) -> Annotations:
-    return Annotations(same.note)
 
 
 def _standing(values: Values) -> Values:

@@ -586,7 +586,7 @@ class Document:
 
         Comments count on its lines and on comment lines directly below; private parts stay.
         """
-        bare, shown, marks = self.bare, self.shown_line, comments.tentative()
+        bare, shown, marks = self.bare, self.shown_line, comments.TENTATIVE
         below = statement.end
         numbers = [
             number
@@ -600,7 +600,7 @@ class Document:
         done = {number: marks.sub("", bare[number]) for number in numbers}
         first = statement.first - 1
         words = _words(statement, shown, turn=False).get(first)
-        if words and (match := comments.guess_prefix().match(shown(first).text, words[0])):
+        if words and (match := comments.GUESS_PREFIX.match(shown(first).text, words[0])):
             places = shown(first).places
             start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
             done[first] = marks.sub("", bare[first][:start] + bare[first][end:])

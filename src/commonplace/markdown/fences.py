@@ -15,6 +15,7 @@ from functools import cached_property
 
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
+from commonplace.markdown import turns
 
 _FENCE = lazy(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _ITEM = lazy(r"(?P<mark>[-*+]|(?P<number>\d{1,9})[.)])(?P<blanks> +|$)")
@@ -26,6 +27,7 @@ _HTML = lazy(r"<(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$))", re.IGNORECASE
 _HTML_OPENINGS = ("<!--", "<pre", "<script", "<style", "<textarea")  # as nearly all who use any write them
 _HTML_ENDS = {"<!": lazy("-->"), "<": lazy(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)}
 _TICKS = "`{3,}"
+_MARKS = lazy("```|~~~")
 _CODE_INDENT = 4
 _QUOTE = -1  # in the place of an item's width
 
@@ -76,7 +78,7 @@ def find(
     text = "\n".join(lines)
     if not may_fence(text) and ("<" not in text or not any(map(text.__contains__, _HTML_OPENINGS))):
         return [], []
-    return _Reader(lines, skip, is_part=is_part).read()
+    return _Reader(lines, text, skip, is_part=is_part).read()
 
 
 def left_open(lines: Sequence[str], skip: int = 0) -> Fence | None:
@@ -113,8 +115,11 @@ class _Reader:
     Reading begins outside of them: at a line at the margin below a blank one.
     """
 
-    def __init__(self, lines: Sequence[str], skip: int, *, is_part: bool = False) -> None:
+    def __init__(self, lines: Sequence[str], text: str, skip: int, *, is_part: bool = False) -> None:
         self._lines, self._skip, self._is_part = lines, skip, is_part
+        marks = turns.line_numbers(text, (mark.start() for mark in _MARKS.finditer(text)))
+        self._marks = list(dict.fromkeys(marks))  # the lines that may open or close a fence
+        self._html_lines = set(turns.line_numbers(text, (tag.start() for tag in _HTML.finditer(text))))
         self._deepest = len(max(lines, key=len, default="")) + 1 if is_part else _CODE_INDENT
         self._found: list[Fence] = []
         self._silent: list[tuple[int, int]] = []
@@ -125,17 +130,10 @@ class _Reader:
         self._is_sure = True  # whether the fence counts without a closing mark
         self._html, self._html_from = "", 0  # what ends the HTML that is read, and its first line
 
-    @cached_property
-    def _marks(self) -> list[int]:
-        """The lines, from 1, that may open or close a fence."""
-        return [number for number, line in enumerate(self._lines, 1) if may_fence(line)]
-
     def read(self) -> tuple[list[Fence], list[tuple[int, int]]]:
         """Read the lines around what may be a fence, a comment or `<pre>`."""
         lines, number = self._lines, self._skip
-        html = (number for number, line in enumerate(lines, 1) if "<" in line and _HTML.search(line))
-        signs = sorted({*self._marks, *html})
-        for sign in signs:
+        for sign in sorted({*self._marks, *self._html_lines}):
             if sign <= number:
                 continue
             fresh = sign

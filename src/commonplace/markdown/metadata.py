@@ -39,6 +39,8 @@ _TYPES = (  # of YAML 1.2: the tag, what is of it, and what that begins with
     ("int", r"-?[0-9]+$", "-0123456789"),
     ("float", r"-?[0-9]+\.[0-9]+$", "-0123456789"),
 )
+# A list in brackets on one line of front matter.
+FLOW = lazy(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _OPENERS = "[{-?:"  # every collection begins with one of these
 _DAILY = lazy(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
 _MONTHLY = lazy(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
@@ -140,12 +142,6 @@ def front_matter(lines: Sequence[str]) -> tuple[int, int] | None:
         if line.rstrip() in ("---", "..."):
             return (1, number)
     return None
-
-
-@cache
-def flow() -> re.Pattern[str]:
-    """Return what matches a list in brackets on one line of front matter: `key`, `inner` and `rest`."""
-    return re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 
 
 def without_blanks(line: str) -> str:

@@ -11,22 +11,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
-from itertools import chain, pairwise
+from itertools import pairwise
 
-from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import metadata, statements, structure, turns
 from commonplace.types import Note
 
-# Minutes behind an hour behind what may end a date. A literal comes first, which `re` looks for fast, and
-# each look behind has a width of its own: daily notes are full of times.
-_HOURS = [
-    rf"[\d日午上晨,][ \u00a0\u202f]{{{blanks}}}\d{{{digits}}}" for blanks in (1, 2) for digits in (1, 2)
-] + [r"[日午上晨,]\d", r"[日午上晨,]\d\d"]
-_MINUTES, _WIDE_MINUTES = (
-    re.compile(f"{colon}(?:{'|'.join(f'(?<={hour}{colon})' for hour in _HOURS)})[0-5]\\d") for colon in ":："
-)
 _BEFORE = 24  # characters before the colon in which the date and the hour stand
 _DAY = re.compile(r"(\d{1,4})[-/.年](\d{1,2})[-/.月](\d{1,4})")
 _DATED = re.compile(rf"{_DAY.pattern}日?,?\s{{0,2}}{turns.CLOCK}")
@@ -37,15 +28,6 @@ _PLAIN = re.compile(rf"\s*(?:[-*+]\s+)?{turns.DATE},?\s*{turns.CLOCK}\s*")
 _PIVOT = 69  # years of two digits from here on are of the last century, as POSIX has it
 
 
-class _Turn(NamedTuple):
-    """A line that says who speaks and when: its number, the name, the stamp, whether it is a list item."""
-
-    line: int
-    name: str
-    stamp: str
-    is_item: bool
-
-
 def days(note: Note) -> tuple[tuple[int, int, str], ...]:
     """Return first line, last line and day (ISO) of stretches of chats in a note, in order; 1-based.
 
@@ -53,45 +35,41 @@ def days(note: Note) -> tuple[tuple[int, int, str], ...]:
     twice.
     """
     lines, text = note.lines, "\n".join(note.lines)
-    times = chain(_MINUTES.finditer(text), _WIDE_MINUTES.finditer(text))
-    if not any(_DATED.search(text, max(0, time.start() - _BEFORE), time.end()) for time in times):
+    times = turns.times(text)
+    if not any(_DATED.search(text, max(0, time.start() - _BEFORE), time.end() + 1) for time in times):
         return ()  # as in nearly all notes
-    timed = list(_timed(note))
-    dated = [turn for turn in timed if _DAY.search(turn.stamp)]
-    recurs = any(count > 1 for count in Counter(turn.name for turn in dated).values())
-    dated = [turn for turn in dated if recurs or not _PLAIN.fullmatch(turn.stamp)]
-    known = dict(zip((turn.line for turn in dated), _read([turn.stamp for turn in dated]), strict=True))
+    passed = statements.fence_lines([*note.fences, note.front_matter or (0, 0)])
+    timed = [
+        (number, *turn, structure.ITEM.match(line) is not None)
+        for number, line in turns.timed_lines(text)
+        if number not in passed and (turn := turns.stamped(line)) and _CLOCK.search(turn[1])
+        if not turns.is_nobody(turn[0])
+    ]
+    dated = [(line, name, stamp) for line, name, stamp, _ in timed if _DAY.search(stamp)]
+    recurs = any(count > 1 for count in Counter(name for _, name, _ in dated).values())
+    dated = [turn for turn in dated if recurs or not _PLAIN.fullmatch(turn[2])]
+    known = dict(zip((turn[0] for turn in dated), _read([turn[2] for turn in dated]), strict=True))
     headings = [heading.line for heading in note.headings]
     found: list[tuple[int, int, str]] = []
     day, of_item, section = "", False, 0  # what the turn above gives, whether an item said it, its section
-    for at, turn in enumerate(timed if known else ()):
-        above, section = section, bisect_right(headings, turn.line)
-        if turn.line in known or _SAYS_DAY.search(turn.stamp):
-            day, of_item = known.get(turn.line, ""), turn.is_item
-        elif section != above or of_item != turn.is_item:
+    for at, (line, _, stamp, is_item) in enumerate(timed if known else ()):
+        above, section = section, bisect_right(headings, line)
+        if line in known or _SAYS_DAY.search(stamp):
+            day, of_item = known.get(line, ""), is_item
+        elif section != above or of_item != is_item:
             day = ""
         last = headings[section] - 1 if section < len(headings) else len(lines)
-        if at + 1 < len(timed) and timed[at + 1].line <= last:
-            last = timed[at + 1].line - 1
+        if at + 1 < len(timed) and timed[at + 1][0] <= last:
+            last = timed[at + 1][0] - 1
         else:
-            last = _paragraph_end(lines, turn.line, last)
-        end = _item_end(lines, turn.line, last) if turn.is_item else last
-        if day and found and section == above and found[-1][1:] == (turn.line - 1, day):
+            last = _paragraph_end(lines, line, last)
+        end = _item_end(lines, line, last) if is_item else last
+        if day and found and section == above and found[-1][1:] == (line - 1, day):
             found[-1] = (found[-1][0], end, day)
         elif day:
-            found.append((turn.line, end, day))
+            found.append((line, end, day))
         day = day if end == last else ""  # an item in between is no turn
     return tuple(found)
-
-
-def _timed(note: Note) -> Iterator[_Turn]:
-    """Yield the turns of people whose stamp holds a time."""
-    passed = statements.fence_lines(note.fences)
-    passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
-    for number, line in enumerate(note.lines, 1):
-        turn = turns.stamped(line) if number not in passed and (":" in line or "：" in line) else None
-        if turn and _CLOCK.search(turn[1]) and not turns.is_nobody(turn[0]):
-            yield _Turn(number, *turn, structure.ITEM.match(line) is not None)
 
 
 def _paragraph_end(lines: Sequence[str], first: int, last: int) -> int:

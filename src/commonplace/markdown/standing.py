@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from commonplace.language import rules
+from commonplace.language import fold_cases, rules
 from commonplace.markdown import structure, turns
 
 LONGEST = 600  # characters of a line that is one instruction
@@ -27,6 +27,7 @@ def candidates(text: str) -> dict[int, list[str]]:
     lower, found = text.lower(), dict[int, list[str]]()
     for language in rules.LANGUAGES:
         for mark in rules.listed(language, "standing_marks"):
+            mark = mark.replace("_", " ")
             number, done, at = 1, 0, lower.find(mark)
             while at >= 0:
                 number += lower.count("\n", done, at)
@@ -46,8 +47,8 @@ def instructions(
     `among` are the candidates of the note, where they are known.
     """
     among = candidates("\n" * (first - 1) + "\n".join(lines)) if among is None else among
-    numbered = enumerate(lines, first)
-    found = {at: own for at, line in numbered if at in among and (own := _matter(line, among[at]))}
+    numbered = range(first, first + len(lines))
+    found = {at: own for at in among if at in numbered and (own := _matter(lines[at - first], among[at]))}
     if not found:  # as in nearly all sections
         return found
     whose = dict(enumerate(_speakers(lines), first))
@@ -55,9 +56,10 @@ def instructions(
 
 
 def _matter(line: str, languages: Sequence[str]) -> str:
-    forms = (form for language in languages for form in _forms(language))
-    for match in filter(None, (form.search(line) for form in forms)) if len(line) <= LONGEST else ():
-        found = str(match[1]).strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
+    forms = (form for language in languages for form in _forms(language)) if len(line) <= LONGEST else ()
+    lower = fold_cases(line).lower()
+    for match in filter(None, (form.search(lower) for form in forms)):
+        found = line[slice(*match.span(1))].strip(" \t*_`\"'.,:;!?，。：；！？、“”「」")
         if LEAST <= len(found) <= MOST:
             return found if (turns.speaker(line) or "me") in turns.OWNER else ""
     return ""
@@ -86,4 +88,4 @@ def _speakers(lines: Sequence[str]) -> Iterator[str | None]:
 @cache
 def _forms(language: str) -> Sequence[re.Pattern[str]]:
     forms = rules.listed(language, "standing")
-    return [re.compile(form.replace("_", r"\s{1,3}"), re.IGNORECASE) for form in forms]
+    return [re.compile(form.replace("_", r"\s{1,3}")) for form in forms]

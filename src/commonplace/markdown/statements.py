@@ -53,7 +53,7 @@ def read(note: Note, only: range | None = None) -> list[Statement]:
 
     These come with what stands around them, to the next entries at the margin.
     """
-    said, fenced = comments.said(note), fence_lines(note.fences)
+    said, fenced = comments.Annotations(note), fence_lines(note.fences)
     skipped = structure.heading_lines(note)
 
     def begins(number: int) -> bool:

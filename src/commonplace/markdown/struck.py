@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cache
 
 from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
@@ -25,6 +24,9 @@ _LEAD = lazy(
     r"[ \t]*(?:>[ \t]*)*(?:\[![^\[\]\n]{1,100}\][-+]?(?:[ \t]+|$))?(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*"
     r"(?:\[[ xX]\](?:[ \t]+|$))?(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
 )
+EMPHASIS = lazy(r"\*{1,3}|_{1,3}|~~|`")  # marks of emphasis, code and struck text
+# The hour that begins an entry, in any notation, behind group 1.
+HOUR = lazy(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 _WORD = re.compile(r"[^\W_]")
 _SAYS = re.compile(r"[^\W_]|`")  # tildes in code are code
 
@@ -71,18 +73,6 @@ def says_something(line: str) -> bool:
 def _lead(line: str) -> int:
     match = _LEAD.match(line)
     return match.end() if match else 0
-
-
-@cache
-def emphasis() -> re.Pattern[str]:
-    """Return the pattern of the marks of emphasis, code and struck text."""
-    return re.compile(r"\*{1,3}|_{1,3}|~~|`")
-
-
-@cache
-def hour() -> re.Pattern[str]:
-    """Return the pattern of the hour that begins an entry, in any notation, behind group 1."""
-    return re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 
 
 # --- notes ------------------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from commonplace.types import Heading, Note, Section
 
 ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-# A line can only be structure if it starts with one of these; testing one character first keeps
-# parsing at some 100 MB/s.
-_OPENERS = frozenset("#=- ")
+# A line that may be a heading, or underline one, behind a newline, which `re` finds fast.
+_SIGNS = lazy(r"\n {0,3}(?:#{1,6}(?=[ \t\n]|\Z)|(?:=+|-+)[ \t]*(?=\n|\Z))")
 _MARGIN_ITEM = lazy(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
@@ -51,6 +50,7 @@ _NAMED = lazy(r"[ \t]+(\^[A-Za-z0-9-]{1,100})(?=[ \t]*(?:<!--(?:(?!-->).)*-->[ \
 # A row of a table, and the one below its header.
 ROW = lazy(r"\s*\|")
 DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
+SILENT_ENDS = frozenset("-*_)]>")  # the last character of a silent line without \u200e
 _LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _LINE = attrgetter("line")
@@ -125,14 +125,9 @@ def plain(text: str) -> str:
 
 
 def is_silent(line: str) -> bool:
-    """Tell whether a line is a rule, images alone, or an export's placeholder for a picture.
-
-    Called for every line, so its ends are compared first.
-    """
+    """Tell whether a line is a rule, images alone, or an export's placeholder for a picture."""
     bare = line.strip()
     end = bare[-1:]
-    if end in ".!?。！？" and "\u200e" not in bare:
-        return False
     if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
     return (end in ">]" or "\u200e" in bare) and turns.is_remark(bare)
@@ -158,14 +153,11 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence
     found, silent = fences.find(lines, skip)
     passed = sorted([*((one.first, one.last) for one in found), *silent], reverse=True)
     margins: list[int] = []
-    for number in [
-        number
-        for number, line in enumerate(lines[skip:], skip + 1)
-        if line[:1] in _OPENERS and ("#" in line[:4] or not line.strip("-= \t"))
-    ]:
+    text = "\n".join(["", *lines])
+    for number in turns.line_numbers(text, (sign.start() for sign in _SIGNS.finditer(text))):
         while passed and passed[-1][1] < number:
             skip = passed.pop()[1]  # neither the end of a fence nor a heading is the text of another
-        if passed and passed[-1][0] <= number:
+        if number <= skip or (passed and passed[-1][0] <= number):
             continue
         if len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
             headings.append(Heading(*heading))

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 
 CLOCK = (
     r"(?:上午|下午|晚上|早上|中午|凌晨)?\d{1,2}[:：]\d\d(?:[:：]\d\d)?(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
@@ -29,15 +30,17 @@ DATE = (
     r"|(?:星期|周)[一二三四五六日天])"
 )
 _STAMP = rf"(?:{DATE},?\s{{0,2}})?{CLOCK}"
+_LABEL_WITHIN = 64  # characters in which the colon of a label must stand
 _UNSEEN = "[\u200e\u200f\u202a-\u202e\u2066-\u2069]*+"  # marks of direction, which exports put before names
 _PICTURES = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
 # Parts of every time of day: most texts lack them, and the expressions below take 2 to 6 ms to compile. The
 # literal comes first, which `re` finds fast.
-_TIMED, _WIDE_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"：(?<=\d：)\d")
+_TIMED, _ANY_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"[:：](?<=\d.)\d")
 # The words follow in the same line.
-_SAYS = rf"(?:\*\*|__)?({_NAME})(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
+_SAYS = rf"(?:\*\*|__)?({_NAME[:-1]}+)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 _LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
+_LABELS = lazy(rf"\n[^\S\n]*{_UNSEEN}(?:[-*+][^\S\n]+)?{_SAYS}".replace(r"(?:\s|$)", r"(?=\s|\Z)"))
 _STAMPED_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
@@ -55,7 +58,6 @@ _REMARK = lazy(r"\s*(?:<[^<>]{1,60}>|\[[^\[\]\s]{1,12}\]|\u200e.{1,200})\s*")
 _LAST_OF_OPENING = frozenset("0123456789mM.)]）>")
 _NO_NAME = frozenset("#-*>|([`")  # what begins lines in notes, and neither a name nor a date
 _LONGEST_OPENING = 80  # characters
-_LABEL_WITHIN = 64  # characters in which the colon of a label must stand
 # Prefixes of guesses and levels of logs, not names.
 _NOBODY = frozenset(
     {"tentative", "暂定", "待证", "trace", "debug", "info", "warn", "warning", "error", "fatal"}
@@ -72,18 +74,8 @@ def speaker(line: str, *, chat: bool = False) -> str | None:
     `chat` tells that it is one of a conversation.
     """
     if match := _label(line):
-        return match[1].lower()
+        return _name(match)
     return opening(line.partition("\n")[0], chat=chat)
-
-
-def speakers(text: str, *, chat: bool = False) -> list[str]:
-    """Return who says the lines of a text, in lower case: those that say it, in order."""
-    if ":" not in text and "：" not in text:
-        return []
-    if not _is_timed(text):
-        return _labels(text.split("\n"))
-    labelled = filter(_has_colon, text.split("\n"))
-    return [label for line in labelled if (label := speaker(line, chat=chat)) is not None]
 
 
 def behind(line: str, start: int = 0) -> int:
@@ -104,7 +96,7 @@ def stamped(line: str) -> tuple[str, str] | None:
     None for a line without a speaker; without a time there are no digits in what stands around.
     """
     if match := _label(line):
-        return match[1].lower(), line[: match.start(1)]
+        return _name(match), line[: match.start(1)]
     if match := _opening(bare := line.strip(), chat=True):
         start, end = match.span(match.lastindex or 0)
         return bare[start:end].lower(), bare[:start] + bare[end:]
@@ -127,42 +119,96 @@ def is_nobody(name: str) -> bool:
     return name.split()[0] in _NOBODY
 
 
-def share(text: str) -> float:
-    """Return how much a text is a conversation, 0..1.
+class Turns(NamedTuple):
+    """The speakers of the lines of a text, in lower case by line from 1.
 
-    The share of non-blank lines said by somebody who speaks again in it, rescaled so that half of them is 0
-    and all of them 1; 0 with fewer than four such turns.
+    `openings` only say who speaks and when; those in `brief` are appointments outside of a chat.
     """
-    if text.count(":") + text.count("：") < _LEAST:
-        return 0.0
-    lines = list(filter(str.strip, text.split("\n")))
-    turns = said = Counter[str | None](() if (is_timed := _is_timed(text)) else _labels(lines))
-    if is_timed:
-        said = Counter[str | None]()  # lines, of which those below an opening are its speaker's
+
+    lines: Sequence[str]
+    names: Mapping[int, str]
+    openings: Set[int] = frozenset()
+    brief: Set[int] = frozenset()
+
+    def of(self, first: int, last: int, *, chat: bool) -> tuple[str, ...]:
+        """Return the speakers of the lines from `first` to `last` that say it, in order."""
+        names, brief = self.names, () if chat else self.brief
+        return (
+            ()
+            if not names
+            else tuple([names[n] for n in range(first, last + 1) if n in names and n not in brief])
+        )
+
+    def share(self, lines: Iterable[int]) -> float:
+        """Return how much some lines, by number, are a conversation, 0..1.
+
+        The share of non-blank lines said by somebody who speaks again in it, rescaled so that half of them
+        is 0 and all of them 1; 0 with fewer than four such turns.
+        """
+        lines = dict.fromkeys(lines)
+        if sum(map(self.names.__contains__, lines)) < _LEAST:
+            return 0.0
+        turns, said = Counter[str](), Counter[str | None]()  # below an opening lines are its speaker's
         current: str | None = None
-        for line in lines:
-            opened = opening(line, chat=True)
-            own = opened or ((match := _label(line)) and match[1].lower())
-            current = opened or (None if own else current)
-            turns[own] += own is not None
+        for line in filter(lambda line: self.lines[line - 1].strip(), lines):
+            if own := self.names.get(line):
+                turns[own] += 1
+                current = own if line in self.openings else None
             said[own or current] += 1
-    recurring = [who for who, count in turns.items() if who and count > 1 and not is_nobody(who)]
-    if sum(turns[who] for who in recurring) < _LEAST:
-        return 0.0
-    return max(0.0, (sum(said[who] for who in recurring) / len(lines) - _HALF) / (1 - _HALF))
+        recurring = [who for who, count in turns.items() if count > 1 and not is_nobody(who)]
+        if sum(turns[who] for who in recurring) < _LEAST:
+            return 0.0
+        return max(0.0, (sum(said[who] for who in recurring) / said.total() - _HALF) / (1 - _HALF))
+
+    @property
+    def chat_openings(self) -> Set[int]:
+        """The openings, if four of them are of people who speak again; else they are appointments."""
+        counts = Counter(self.names[line] for line in self.openings)
+        recurring = sum(count for count in counts.values() if count > 1)
+        return self.openings if recurring >= _LEAST else frozenset()
 
 
-def openings(text: str) -> frozenset[int]:
-    """Return the lines of a text, from 1, that only say who speaks, where these are turns of a chat.
+def read(lines: Sequence[str]) -> Turns:
+    """Return who says some lines."""
+    text = "\n".join(lines)
+    if ":" not in text and "：" not in text:
+        return Turns(lines, {})
+    labels = list(_LABELS.finditer(f"\n{text}"))
+    numbered = zip(line_numbers(text, map(re.Match.start, labels)), labels, strict=True)
+    names = {number: _name(label) for number, label in numbered}
+    opened, brief = dict[int, str](), set[int]()
+    for number, line in timed_lines(text):
+        if number not in names and (label := _label(line)):
+            names[number] = _name(label)
+        elif who := opening(line, chat=True):
+            opened[number] = who
+            brief |= {number} if opening(line) is None else set()
+    return Turns(lines, names | opened, opened.keys(), brief)
 
-    They are where four of them are of people who speak again; then whoever speaks once has a turn, too.
-    """
-    if not _is_timed(text):
-        return frozenset()
-    lines = enumerate(text.split("\n"), 1)
-    found = {at: who for at, line in lines if (who := opening(line, chat=True))}
-    recurring = sum(count for count in Counter(found.values()).values() if count > 1)
-    return frozenset(found) if recurring >= _LEAST else frozenset()
+
+def times(text: str) -> Iterator[re.Match[str]]:
+    """Yield where a text holds a time of day: its colon and the digit behind it."""
+    return (_ANY_TIMED if "：" in text else _TIMED).finditer(text)
+
+
+def timed_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text that hold a time of day, with their numbers from 1."""
+    number, begin, end = 1, 0, -1
+    for time in times(text):
+        if time.start() > end:
+            start, begin = begin, text.rfind("\n", 0, time.start()) + 1
+            end = text.find("\n", begin) % (len(text) + 1)  # -1 becomes the end of the text
+            number += text.count("\n", start, begin)
+            yield number, text[begin:end]
+
+
+def line_numbers(text: str, places: Iterable[int]) -> Iterator[int]:
+    """Yield the number, from 1, of the line of each place of a text; the places are in order."""
+    number, done = 1, 0
+    for place in places:
+        number += text.count("\n", done, place)
+        done = place
+        yield number
 
 
 def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
@@ -184,15 +230,8 @@ def _label(line: str, start: int = 0) -> re.Match[str] | None:
     return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
 
 
-def _labels(lines: Iterable[str]) -> list[str]:
-    """Return the speakers of the lines of a text without times, in lower case."""
-    match = _LABEL.match
-    return [
-        label[1].lower()
-        for line in lines
-        if (-1 < line.find(":") < _LABEL_WITHIN or -1 < line.find("：") < _LABEL_WITHIN)
-        and (label := match(line))
-    ]
+def _name(label: re.Match[str]) -> str:
+    return str(label[1]).rstrip(" _").lower()
 
 
 def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:
@@ -200,4 +239,4 @@ def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:
 
 
 def _is_timed(text: str) -> bool:
-    return bool((":" in text and _TIMED.search(text)) or ("：" in text and _WIDE_TIMED.search(text)))
+    return next(times(text), None) is not None

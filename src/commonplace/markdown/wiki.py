@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from commonplace import language
+from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, statements, structure
 from commonplace.types import Note
@@ -21,7 +22,7 @@ _TAG = re.compile(r"#(?<!\S#)([\w/-]{1,100})(?![\w/#-])")
 _TASK = re.compile(
     r"(?:\d\d:\d\d[ \t]+)?(?:\[(?: |(?P<x>[xX]))\]|TODO|DOING|LATER|NOW|WAITING|(?P<done>DONE))[ \t]+\S"
 )
-_MAY_BE_TASK = ("[ ]", "[x]", "[X]", "TODO", "DOING", "LATER", "NOW", "WAITING", "DONE")
+_ITEMS = lazy(r"\n[ \t]*+(?:[-*+]|\d{1,9}[.)])[ \t]++(?=[\dTDLNW\[])")  # that may be tasks
 _LINK = re.compile(r"!?\[\[(?P<to>[^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _BLOCK = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _MOST_TAGS = 500
@@ -49,9 +50,9 @@ def said(note: Note) -> dict[str, object]:
     """Return the tags in the text of a note, and whether it has open and done tasks; empty without both."""
     found: dict[str, object] = {}
     tags, tasks = dict[str, None](), set[str]()
-    text = "\n".join(note.lines)
-    may_be_task = _may_be_task(text)
-    if not (may_be_task or _TAG.search(language.composed(text))):  # as in most notes
+    text = "\n" + "\n".join(note.lines)
+    has_tasks = any(_TASK.match(text, item.end()) for item in _ITEMS.finditer(text))
+    if not (has_tasks or _TAG.search(language.composed(text))):  # as in most notes
         return found
     for line in _text(note):
         if "#" in line and len(tags) < _MOST_TAGS:
@@ -59,7 +60,7 @@ def said(note: Note) -> dict[str, object]:
                 tag = match[1].strip("/")
                 if any(not c.isdecimal() and c not in "/-_" for c in tag):
                     tags[tag] = None
-        if may_be_task and (state := task(line)):
+        if has_tasks and (state := task(line)):
             tasks.add(state)
     if tags:
         found[comments.TAGS_IN_TEXT] = list(tags)[:_MOST_TAGS]
@@ -70,13 +71,9 @@ def said(note: Note) -> dict[str, object]:
 
 def task(line: str) -> str:
     """Return whether a line is an open or a done task; empty for any other."""
-    item = structure.ITEM.match(line) if _may_be_task(line) else None
+    item = structure.ITEM.match(line)
     box = _TASK.match(line, item.end()) if item else None
     return "" if box is None else DONE if box["x"] or box["done"] else OPEN
-
-
-def _may_be_task(text: str) -> bool:
-    return any(map(text.__contains__, _MAY_BE_TASK))
 
 
 def _text(note: Note) -> Iterator[str]:

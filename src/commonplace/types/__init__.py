@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
     "recall": "Answer Recall",
-    "notes": "CONVERSATIONS Cited ConversationInfo Heading Note NoteKind Passage Section Statement",
+    "notes": "CONVERSATIONS Cited ConversationInfo Heading Note Passage Section Statement",
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     NoteKind = Literal["long-term", "daily", "note", "session"]
-else:
-    NoteKind = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class Section:
 class Passage:
     """A few lines of one section, which are embedded and ranked; lines are 1-based and inclusive.
 
-    `annotations` are those of these lines (see `markdown.comments`), or None.
+    `annotations` are those of these lines (see `markdown.comments`), `speakers` who says them.
     """
 
     section: int
@@ -92,6 +90,7 @@ class Passage:
     end_line: int
     text: str
     annotations: Mapping[str, str] | None = None
+    speakers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,7 +260,7 @@ class Page(Document):
 
     def flow(self, line: int) -> re.Match[str] | None:
         """A list in brackets of front matter, which loses elements; None for another line."""
-        return metadata.flow().fullmatch(self.bare[line - 1]) if self.in_front(line) else None
+        return metadata.FLOW.fullmatch(self.bare[line - 1]) if self.in_front(line) else None
 
     @cached_property
     def titles(self) -> Set[int]:
@@ -444,7 +444,7 @@ def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, i
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
     """Fit a span to marks of emphasis: both marks of a pair go, or both stay."""
-    marks = list(struck.emphasis().finditer(text, first, last))
+    marks = list(struck.EMPHASIS.finditer(text, first, last))
     signs = [mark[0] for mark in marks]
     for match, mark in zip(marks, signs, strict=True):
         if signs.count(mark) % 2 == 0:
@@ -454,7 +454,7 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
         if text.startswith(mark, last):
             return _balanced(text, first, last + len(mark))
         return [_tightened(text, first, match.start()), _tightened(text, match.end(), last)]
-    around = struck.emphasis().match(text, last)
+    around = struck.EMPHASIS.match(text, last)
     if around and text.endswith(around[0], 0, first):
         return _balanced(text, first - len(around[0]), around.end())
     return [_tightened(text, first, last)]
@@ -521,8 +521,8 @@ def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide whether a statement goes, leaves its mark for nested ones, or keeps its lines."""
     own = range(statement.first, statement.last + 1)
-    texts = [struck.emphasis().sub("", changed.get(number, page.bare[number - 1])) for number in own]
-    texts[0] = struck.hour().sub(r"\1", texts[0])
+    texts = [struck.EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
+    texts[0] = struck.HOUR.sub(r"\1", texts[0])
     if any(struck.says_something(comments.without(line)) for line in texts):
         lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return

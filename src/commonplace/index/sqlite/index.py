@@ -249,8 +249,9 @@ class SqliteIndex(IndexFile):
 
     def _delete(self, keys: Iterable[Key]) -> None:
         ranges = "first_section, last_section, first_passage, last_passage"
-        sql = f"SELECT id, {ranges} FROM notes WHERE collection = ? AND path = ?"
-        for note, *rows in [row for key in keys for row in self.rows(sql, key)]:
+        wanted = "SELECT value ->> 0, value ->> 1 FROM json_each(?)"
+        sql = f"SELECT id, {ranges} FROM notes WHERE (collection, path) IN ({wanted})"
+        for note, *rows in self.rows(sql, (json.dumps(list(keys)),)):
             self._clear(*rows)
             self.connection.execute("DELETE FROM notes WHERE id = ?", (note,))
 

@@ -56,7 +56,7 @@ def compose(
             if own := p.annotations:
                 said, day = _compact(own), own.get("since")
                 until = own.get("until", "") if STRUCK in own else None
-            read = traits(p.text, entry.sections[p.section].turns)
+            read = traits(p)
             ids = (passage, note, first_section + p.section)
             rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, day, until, *read))
             texts = rows.texts if until is None else rows.struck
