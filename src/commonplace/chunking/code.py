@@ -9,7 +9,7 @@ without a grammar, by blank lines and indentation, in one section.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -82,70 +82,48 @@ class Scope(NamedTuple):
 
 
 class _Outline(NamedTuple):
-    """Definitions in order, the outer before the inner; the cost of a cut before each line; import lines."""
+    """Definitions in order, the outer before the inner; strings by first and last line; lines of imports."""
 
-    scopes: Sequence[Scope]
-    costs: Sequence[float]
-    imports: frozenset[int] = frozenset()
-
-
-class _Run(NamedTuple):
-    """Consecutive lines with the same innermost definition: its names, the non-blank lines (0-based)."""
-
-    names: tuple[str, ...]
-    rows: list[int]
-
-
-class _Lines:
-    """The lines of a file with their sizes, summed so that any stretch is measured at once."""
-
-    def __init__(self, lines: Sequence[str], wide: int) -> None:
-        self.lines = lines
-        sizes = (breakpoints.width(line, wide) for line in lines)
-        self._sums = list(accumulate((size + 1 for size in sizes), initial=0))
-
-    def size(self, first: int, last: int) -> int:
-        """Size of lines `first..last`, line breaks between them included."""
-        return self._sums[last + 1] - self._sums[first] - 1
+    scopes: Sequence[Scope] = ()
+    strings: Sequence[tuple[int, int]] = ()
+    imports: Set[int] = frozenset()
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a program into sections and passages, which together cover every non-blank line once."""
-    lines = _Lines(note.lines, settings.wide)
-    grammar = filetypes.of(note.path)
-    total = lines.size(0, len(note.lines) - 1) if note.lines else 0
-    plain = not 0 < total <= min(_LARGEST, _WIDEST * len(note.lines))
-    if grammar is None or plain or not usable(grammar):
-        outline = _of_text(note.lines)
-    else:
-        outline = _Walk(lines, settings.code).outline(grammar)
+    lines, grammar, outline = note.lines, filetypes.of(note.path), _Outline()
+    sums = list(accumulate((breakpoints.width(line, settings.wide) + 1 for line in lines), initial=0))
+    if grammar and 0 < sums[-1] <= min(_LARGEST, _WIDEST * len(lines)) and usable(grammar):
+        outline = _outline(lines, grammar, sums, settings.code)
+    costs = _costs(lines)
+    for first, last in outline.strings:
+        if sums[last + 1] - sums[first] <= settings.code:
+            costs[first + 1 : last + 1] = [STRING] * (last - first)
     sections: list[Section] = []
     passages: list[Passage] = []
-    for run in _runs(outline, note.lines):
-        sections.append(Section((note.title, *run.names), run.rows[0] + 1, run.rows[-1] + 1))
-        for first, last, text in _cut(run.rows, lines, outline.costs, settings):
+    for names, rows in _runs(outline, lines):
+        sections.append(Section((note.title, *names), rows[0] + 1, rows[-1] + 1))
+        for first, last, text in _cut(rows, lines, sums, costs, settings):
             passages.append(Passage(len(sections) - 1, first + 1, last + 1, text))
     return sections, passages
 
 
-def _runs(outline: _Outline, lines: Sequence[str]) -> Iterator[_Run]:
-    """Set lines together that belong to the same definition, imports apart from other lines."""
-    run: _Run | None = None
-    before: object = None
+def _runs(outline: _Outline, lines: Sequence[str]) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+    """Yield names and non-blank lines (0-based) of the same innermost definition; imports stand apart."""
+    names, rows, before = tuple[str, ...](), list[int](), None
     for row, owner in enumerate(_owners(outline.scopes, len(lines))):
-        line = lines[row]
-        if not line.strip():
+        if not lines[row].strip():
             continue
         key = (owner, owner is None and row in outline.imports)
         opens = owner is not None and owner.first == row
-        if run is not None and (key == before or (not opens and closes(line))):
-            run.rows.append(row)
-            continue
-        if run is not None:
-            yield run
-        run, before = _Run(owner.names if owner else (), [row]), key
-    if run is not None:
-        yield run
+        if rows and key != before and (opens or not closes(lines[row])):
+            yield names, rows
+            rows = []
+        if not rows:
+            names, before = owner.names if owner else (), key
+        rows.append(row)
+    if rows:
+        yield names, rows
 
 
 def _owners(scopes: Sequence[Scope], count: int) -> Iterator[Scope | None]:
@@ -163,42 +141,46 @@ def _owners(scopes: Sequence[Scope], count: int) -> Iterator[Scope | None]:
 
 
 def _cut(
-    rows: Sequence[int], lines: _Lines, costs: Sequence[float], settings: ChunkSettings
+    rows: Sequence[int],
+    lines: Sequence[str],
+    sums: Sequence[int],
+    costs: Sequence[float],
+    settings: ChunkSettings,
 ) -> Iterator[tuple[int, int, str]]:
     """Yield (first line, last line, text) of a run's passages; what is far too long is cut inside it."""
     start = 0
     while start < len(rows):
         first = rows[start]
-        size = lines.size(first, first)
+        size = sums[first + 1] - sums[first] - 1
         if size > settings.line:
-            limit = max(40, settings.piece * len(lines.lines[first]) // size)
-            for piece in breakpoints.pieces(lines.lines[first], limit):
+            limit = max(40, settings.piece * len(lines[first]) // size)
+            for piece in breakpoints.pieces(lines[first], limit):
                 yield first, first, piece
             start += 1
             continue
-        end = _end(rows, start, lines, costs, settings)
-        last = rows[end - 1]
-        yield first, last, "\n".join(lines.lines[first : last + 1])
+        end = _end(rows, start, sums, costs, settings.code)
+        yield first, rows[end - 1], "\n".join(lines[first : rows[end - 1] + 1])
         start = end
 
 
-def _end(
-    rows: Sequence[int], start: int, lines: _Lines, costs: Sequence[float], settings: ChunkSettings
-) -> int:
-    """Where the passage that begins at `rows[start]` ends: the index of the row that opens the next one."""
-    limit, end = settings.code, start + 1
-    while end < len(rows) and lines.size(rows[start], rows[end]) <= limit:
+def _end(rows: Sequence[int], start: int, sums: Sequence[int], costs: Sequence[float], limit: int) -> int:
+    """Return where in `rows` the passage that begins at `start` ends: at the cheapest line near its share."""
+
+    def size(end: int) -> int:
+        return sums[rows[end - 1] + 1] - sums[rows[start]] - 1
+
+    end = start + 1
+    while end < len(rows) and size(end + 1) <= limit:
         end += 1
     if end == len(rows):
         return end
-    rest = lines.size(rows[start], rows[-1])
+    rest = size(len(rows))
     share = rest / -(-rest // limit)
     best, where = STRING, end
     for place in range(end, start, -1):
-        size = lines.size(rows[start], rows[place - 1])
-        if size * _LEAST_FILL < limit and best < STRING:
+        if size(place) * _LEAST_FILL < limit and best < STRING:
             break
-        cost = costs[rows[place]] + _UNEVEN * ((size - share) / limit) ** 2
+        cost = costs[rows[place]] + _UNEVEN * ((size(place) - share) / limit) ** 2
         if cost < best:
             best, where = cost, place
     return where
@@ -212,23 +194,15 @@ def closes(line: str) -> bool:
     return _CLOSES.fullmatch(line) is not None
 
 
-def _paragraphs(lines: Sequence[str]) -> list[float]:
-    """Return the cost of a cut before each line, from blank lines and closing brackets."""
-    return [
-        (PARAGRAPH if above.strip() else 0.0) + (CLOSER if closes(line) else 0.0)
-        for line, above in zip(lines, ["", *lines], strict=False)
-    ]
-
-
-def _of_text(lines: Sequence[str]) -> _Outline:
-    """The outline of code whose syntax is not known: no definitions, cuts where little is indented."""
-    costs = _paragraphs(lines)
-    for row, line in enumerate(lines):
-        bare = line.lstrip()
-        costs[row] += len(line[: len(line) - len(bare)].expandtabs(_INDENT)) / _INDENT
-        if row and bare and _COMMENTED.match(lines[row - 1]):
-            costs[row] += COMMENT
-    return _Outline((), costs)
+def _costs(lines: Sequence[str]) -> list[float]:
+    """Return the cost of a cut before each line: levels of indentation, closing brackets, comments above."""
+    costs: list[float] = []
+    for line, above in zip(lines, ["", *lines], strict=False):
+        cost = len(line[: len(line) - len(line.lstrip())].expandtabs(_INDENT)) / _INDENT
+        cost += PARAGRAPH if above.strip() else 0.0
+        cost += CLOSER if closes(line) else 0.0
+        costs.append(cost + (COMMENT if line.strip() and _COMMENTED.match(above) else 0.0))
+    return costs
 
 
 def usable(grammar: Grammar) -> bool:
@@ -254,101 +228,56 @@ def _parser(grammar: Grammar) -> Parser:
     return Parser(Language(getattr(import_module(grammar.module), grammar.function)()))
 
 
-class _Visit(NamedTuple):
-    """A node whose children are looked at: the names around it, whether definitions in it stand alone."""
+def _outline(lines: Sequence[str], grammar: Grammar, sums: Sequence[int], limit: int) -> _Outline:
+    """Read the definitions, strings and imports of a program, whatever is broken in it.
 
-    node: Node
-    names: tuple[str, ...]
-    open: bool
-    lead: int | None  # the line where a definition begins that this node is a wrapper of
-
-
-class _Walk:
-    """A walk over the syntax tree, whatever is broken in it; needs a usable grammar.
-
-    `spans` are differences: what is added from a line on. The walk keeps a stack of its own: code may nest
-    deeper than Python calls may.
+    A definition is looked into if it is a class, or larger than `limit`. The walk keeps a stack of its own:
+    code may nest deeper than Python calls may.
     """
+    scopes, strings, imports = list[Scope](), list[tuple[int, int]](), set[int]()
+    tree = _parser(grammar).parse("\n".join(lines).encode("utf-8", "replace"))
+    # Nodes to visit, with the names around them, and the line where a definition begins that they wrap.
+    pending: list[tuple[Node, tuple[str, ...], int | None]] = [(tree.root_node, (), None)]
+    while pending:
+        node, names, wrapped = pending.pop()
+        for child, lead, last in _led(node, wrapped, len(lines) - 1):
+            first = min(child.start_point[0], last)
+            if child.type in _IMPORTS and not names:
+                imports.update(range(lead, last + 1))
+            own = _name(child) if child.is_named and len(names) < _DEEPEST else ()
+            if own and (last > first or child.type not in _TYPES):
+                scope = Scope((*names, *own), min(lead, first), last)
+                scopes.append(scope)
+                value = child.child_by_field_name("value") or child.child_by_field_name("right")
+                is_class = child.type in _CLASSES or (value is not None and value.type == "class")
+                if is_class or sums[last + 1] - sums[scope.first] > limit:
+                    pending.append((child, scope.names, None))
+            elif last > first and "string" in child.type and child.type != "concatenated_string":
+                strings.append((first, last))
+            elif last > first:
+                pending.append((child, names, lead if child.type in _WRAPPERS else None))
+    return _Outline(sorted(scopes, key=lambda one: (one.first, -one.last)), strings, imports)
 
-    def __init__(self, lines: _Lines, limit: int) -> None:
-        self.lines, self.limit = lines, limit
-        self.last = len(lines.lines) - 1
-        self.spans = [0.0] * (self.last + 2)
-        self.scopes: list[Scope] = []
-        self.commented: set[int] = set()
-        self.imports: set[int] = set()
 
-    def outline(self, grammar: Grammar) -> _Outline:
-        """Visit every node that takes several lines, and say what is known then."""
-        text = "\n".join(self.lines.lines).encode("utf-8", "replace")
-        pending = [_Visit(_parser(grammar).parse(text).root_node, (), True, None)]
-        while pending:
-            visit = pending.pop()
-            for child, lead in self._led(visit):
-                deeper = self._take(visit, child, lead)
-                if deeper is not None:
-                    pending.append(deeper)
-        depths = accumulate(self.spans[:-1])
-        costs = [own + depth for own, depth in zip(_paragraphs(self.lines.lines), depths, strict=True)]
-        for row in self.commented:
-            if row + 1 < len(costs):
-                costs[row + 1] += COMMENT
-        scopes = sorted(self.scopes, key=lambda scope: (scope.first, -scope.last))
-        return _Outline(scopes, costs, frozenset(self.imports))
+def _led(node: Node, lead: int | None, most: int) -> Iterator[tuple[Node, int, int]]:
+    """Yield the children of a node, with the line of comments and decorators before each, and its last line.
 
-    def _led(self, visit: _Visit) -> Iterator[tuple[Node, int]]:
-        """Children with the line that they begin on together with the comments and decorators before them."""
-        lead, end, before = visit.lead, -1, -1
-        for child in visit.node.children:
-            first, last = self.rows(child)
-            if child.type in _LEADERS and (first > before or end == before):
-                if lead is None or 0 <= end < first - _NEAR:
-                    lead = first
-                end = last
-                if first > before and child.type not in ("decorator", "attribute_item"):
-                    self.commented.update(range(first, last + 1))
-                yield child, first
-            else:
-                near = lead is not None and (end < 0 or first <= end + _NEAR)
-                yield child, lead if lead is not None and near else first
-                if child.is_named:  # what is not is a mark or a word such as `export`
-                    lead, end = None, -1
-            before = last
-
-    def _take(self, visit: _Visit, child: Node, lead: int) -> _Visit | None:
-        """Note what a child is; return it for a visit if there may be more to know in it."""
-        first, last = self.rows(child)
-        if child.type in _IMPORTS and not visit.names:
-            self.imports.update(range(lead, last + 1))
-        own = _name(child) if visit.open and child.is_named else ()
-        if own and (last > first or child.type not in _TYPES) and len(visit.names) < _DEEPEST:
-            return self._define(child, Scope((*visit.names, *own), min(lead, first), last))
-        if last <= first:
-            return None
-        if "string" in child.type and child.type != "concatenated_string":
-            self._span(first, last, STRING if self.lines.size(first, last) <= self.limit else 1)
-            return None
-        self._span(first, last, 1)
-        return _Visit(child, visit.names, visit.open, lead if child.type in _WRAPPERS else None)
-
-    def _define(self, child: Node, scope: Scope) -> _Visit | None:
-        """Record a definition; return it for a visit if it is a class, or too large for one passage."""
-        self.scopes.append(scope)
-        self._span(scope.first, scope.last, 1)
-        value = child.child_by_field_name("value") or child.child_by_field_name("right")
-        is_class = child.type in _CLASSES or (value is not None and value.type == "class")
-        is_large = self.lines.size(scope.first, scope.last) > self.limit
-        return _Visit(child, scope.names, True, None) if is_large or is_class else None
-
-    def _span(self, first: int, last: int, cost: float) -> None:
-        self.spans[first + 1] += cost
-        self.spans[last + 1] -= cost
-
-    def rows(self, node: Node) -> tuple[int, int]:
-        """First and last line of a node; one that ends before the first column of a line ends above it."""
-        first = min(node.start_point[0], self.last)
-        row, column = node.end_point
-        return first, min(max(first, row if column else row - 1), self.last)
+    No line is larger than `most`; a node that ends before the first column of a line ends above it.
+    """
+    end = before = -1
+    for child in node.children:
+        first, (row, column) = min(child.start_point[0], most), child.end_point
+        last = min(max(first, row if column else row - 1), most)
+        if child.type in _LEADERS and (first > before or end == before):
+            if lead is None or 0 <= end < first - _NEAR:
+                lead = first
+            end = last
+            yield child, first, last
+        else:
+            yield child, lead if lead is not None and (end < 0 or first <= end + _NEAR) else first, last
+            if child.is_named:  # what is not is a mark or a word such as `export`
+                lead, end = None, -1
+        before = last
 
 
 def _name(node: Node) -> tuple[str, ...]:

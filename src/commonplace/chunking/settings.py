@@ -37,7 +37,7 @@ class ChunkSettings(NamedTuple):
         from commonplace.base import filetypes
 
         known = {grammar.name for grammar in filetypes.SUFFIXES.values() if filetypes.installed(grammar)}
-        return f"code-1:{self.code}:{','.join(sorted(known))}"
+        return f"code-2:{self.code}:{','.join(sorted(known))}"
 
 
 DEFAULT = ChunkSettings()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -412,8 +412,8 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
         if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):  # an underline
             sections.setdefault(first + 1, section)
     borders = headings | note.annotations.keys()
-    ends = cache(lambda: _paragraph_ends(note, headings))  # only guesses need it
-    entry = cache(lambda line: _entry(note, line, borders, ends))
+    passed = headings | {first for first, _ in note.fences}
+    entry = cache(lambda line: _entry(note.lines, line, borders, passed))
     for line, at in _subjects(note, sections):
         if line not in comments_of:
             continue
@@ -450,11 +450,10 @@ def _fence(note: Note, line: int) -> int:
 
 
 def _entry(
-    note: Note, line: int, borders: Collection[int], ends: Callable[[], Sequence[int]]
+    lines: Sequence[str], line: int, borders: Collection[int], passed: Collection[int]
 ) -> tuple[int, int]:
     """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
-    lines, start = note.lines, _entry_start(note.lines, line, borders)
-    end = line
+    start, end = _entry_start(lines, line, borders), line
     if structure.ITEM.match(lines[start - 1]):
         deep = structure.indent(lines[start - 1])
         # Items at the margin do not overlap, so a comment in their first line holds to the end.
@@ -464,7 +463,7 @@ def _entry(
                 if structure.indent(lines[number]) <= deep:
                     break
                 end = number + 1
-    return start, max(end, ends()[line]) if is_guess(lines[line - 1]) else end
+    return start, max(end, _paragraph_end(lines, line, passed)) if is_guess(lines[line - 1]) else end
 
 
 def _entry_start(lines: Sequence[str], line: int, borders: Collection[int]) -> int:
@@ -477,12 +476,11 @@ def _entry_start(lines: Sequence[str], line: int, borders: Collection[int]) -> i
     return start
 
 
-def _paragraph_ends(note: Note, headings: set[int]) -> Sequence[int]:
-    """The last line that goes on with what each line says, by its number."""
-    passed = headings | {first for first, _ in note.fences}
-    found = list(range(len(note.lines) + 1))
-    for number in range(len(note.lines) - 1, 0, -1):
-        line = note.lines[number]
-        if line.strip() and number + 1 not in passed and not structure.begins_entry(line):
-            found[number] = found[number + 1]
-    return found
+def _paragraph_end(lines: Sequence[str], line: int, borders: Collection[int]) -> int:
+    """Return the last line that goes on with what a line says."""
+    end = line
+    while end < min(len(lines), line + _LONGEST_ENTRY) and lines[end].strip():
+        if end + 1 in borders or structure.begins_entry(lines[end]):
+            break
+        end += 1
+    return end

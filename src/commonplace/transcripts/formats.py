@@ -35,7 +35,6 @@ from commonplace.types import CONVERSATIONS, ConversationInfo, Heading, Note
 from commonplace.types.events import Turn
 
 _HEAD = 200  # values by which a format is recognised
-_HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is known
 # Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.
 _MOST_FILES = 1_000  # files of conversations
 _LARGEST_DIRECTORY = 4 << 20  # bytes that name what is in it, some 50,000 files
@@ -262,28 +261,13 @@ def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:
 
 
 def _recognised(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
-    """The format, and all values: no more of them are held than it takes to recognise it."""
-    values, form, head = iter(values), find(name), list[object]()
+    """Return the format, and all values; None stands for those before the first of a known format."""
+    values, form, unknown = iter(values), find(name), list[object]()
     for value in islice(values, 0 if form else _HEAD):
-        form = recognise((value,))
-        head.append(value if form or not _is_heavy(value) else None)
-        if form:
-            break
-    return form, chain(head, values)
-
-
-def _is_heavy(value: object) -> bool:
-    """Tell whether a value is too large for 200 like it to be held."""
-    weight, waiting = 0, [value]
-    while waiting and weight < _HEAVY:
-        item = waiting.pop()
-        weight += 1
-        if isinstance(item, str):
-            weight += len(item) // 100
-        elif isinstance(item, list | dict):
-            weight += len(item)
-            waiting += islice(item.values() if isinstance(item, dict) else item, _HEAVY)
-    return weight >= _HEAVY
+        if form := recognise((value,)):
+            return form, chain(unknown, (value,), values)
+        unknown.append(None)
+    return form, chain(unknown, values)
 
 
 def elements(file: IO[bytes], path: str, keys: Sequence[str]) -> Iterator[object]:
