@@ -38,7 +38,6 @@ from commonplace import language
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.expressions import lazy
-from commonplace.base.lines import recent
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import (
     comments,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_REMEMBERED = 300_000  # characters of a text that may be parsed again at once
 _DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _DIGIT = re.compile(r"\d")
@@ -104,10 +102,6 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
     of the file. A program has lines and a name alone: its comments are not read as headings.
     """
-    return (_recent if len(text) <= _REMEMBERED else _parse)(text, path, redacted)
-
-
-def _parse(text: str, path: str, redacted: bool) -> Note:
     note = _blocks(text, path, redacted=redacted)
     if note.title:  # code
         return note
@@ -126,9 +120,6 @@ def _parse(text: str, path: str, redacted: bool) -> Note:
         path, _title(note, settings, said if month else {}), day, metadata.kind_of(path), note.lines,
         note.headings, note.fences, front, settings, said, stamps.days(note),
     )  # fmt: skip
-
-
-_recent = recent(4, _parse)  # a new entry is indexed, and then compared with other notes
 
 
 def _days(note: Note) -> dict[int, str]:
