@@ -23,7 +23,7 @@ OURS = [
     errors.IndexUnavailable("/i", "locked"),
     errors.ProviderError("openai", "busy", 3.0),
     errors.MissingExtra("the panel", "tui"),
-    errors.BudgetExceeded("llm.max_tokens_a_day", "1,000 tokens a day are spent", cap=1000, spent=1000),
+    errors.BudgetExceeded("limits.max_tokens_a_day", "1,000 tokens a day are spent", cap=1000, spent=1000),
 ]
 
 

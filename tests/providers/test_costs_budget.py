@@ -107,9 +107,9 @@ def test_a_cap_in_the_way_says_so(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded) as caught:
         budget.reserve(101, 0, 10)
     error = caught.value
-    assert (error.key, error.cap, error.spent, error.asked) == ("llm.max_tokens_a_day", 1000, 900, 101)
+    assert (error.key, error.cap, error.spent, error.asked) == ("limits.max_tokens_a_day", 1000, 900, 101)
     assert str(error) == (
-        "llm.max_tokens_a_day: 900 of 1,000 tokens are taken and this call may need 101; "
+        "limits.max_tokens_a_day: 900 of 1,000 tokens are taken and this call may need 101; "
         "raise it in your own config.toml, or wait until tomorrow"
     )
     assert budget.reserve(100, 0, 10) is not None

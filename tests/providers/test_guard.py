@@ -15,12 +15,12 @@ from commonplace.providers.refusals import Unanswered
 
 
 def meter(ledger: Ledger, cap: int | None = None) -> Guard[str, bytes]:
-    return Guard("fake", "fake", budget=Budget(ledger, "embedding", cap))
+    return Guard("fake", "fake", budget=Budget(ledger, cap))
 
 
 def rows(ledger: Ledger) -> list[tuple[object, ...]]:
     with ledger.database.reading() as connection:
-        return list(connection.execute("SELECT kind, purpose, tokens_in, cost, cached, outcome FROM calls"))
+        return list(connection.execute("SELECT purpose, tokens_in, cost, cached, outcome FROM calls"))
 
 
 def reserved(ledger: Ledger) -> int:
@@ -31,7 +31,7 @@ def reserved(ledger: Ledger) -> int:
 def test_what_the_provider_counted_is_recorded(ledger: Ledger) -> None:
     with meter(ledger).request("embed", 100, 400, 5) as call:
         call.tokens = 120
-    assert rows(ledger) == [("embedding", "embed", 120, 120_000, 0, "ok")]
+    assert rows(ledger) == [("embed", 120, 120_000, 0, "ok")]
 
 
 def test_what_nobody_counted_is_about_that(ledger: Ledger) -> None:
@@ -41,9 +41,9 @@ def test_what_nobody_counted_is_about_that(ledger: Ledger) -> None:
         pass
     meter(ledger).record_known("question", 10)
     assert rows(ledger) == [
-        ("embedding", "question", 10, 10_000, 0, "ok"),
-        ("embedding", "embed", 100, 50_000, 0, "ok"),
-        ("embedding", "question", 10, 0, 1, "ok"),
+        ("question", 10, 10_000, 0, "ok"),
+        ("embed", 100, 50_000, 0, "ok"),
+        ("question", 10, 0, 1, "ok"),
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_call_that_fails_is_recorded(
 ) -> None:
     with pytest.raises(type(error)), meter(ledger, 1000).request("embed", 100, 400, 5):
         raise error
-    assert rows(ledger) == [("embedding", "embed", tokens, tokens * 1000, 0, outcome)]
+    assert rows(ledger) == [("embed", tokens, tokens * 1000, 0, outcome)]
     assert reserved(ledger) == 0
 
 
@@ -68,25 +68,24 @@ def test_what_came_back_and_was_no_good_was_paid_for(ledger: Ledger) -> None:
     with pytest.raises(ProviderError), meter(ledger).request("embed", 100, 400, 5) as call:  # noqa: PT012
         call.tokens = 90
         raise ProviderError("fake", "NaN")
-    assert rows(ledger)[0][2:] == (90, 90_000, 0, "failed")
+    assert rows(ledger)[0][1:] == (90, 90_000, 0, "failed")
 
 
 def test_nothing_is_asked_beyond_a_cap(ledger: Ledger) -> None:
     metered = meter(ledger, 500)
     with metered.request("embed", 100, 400, 5) as call:
         call.tokens = 110
-    with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_day"):
+    with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day"):
         metered.request("embed", 100, 400, 5).__enter__()
     assert len(rows(ledger)) == 1
 
 
-def test_language_models_have_caps_of_their_own(ledger: Ledger) -> None:
-    ledger.record("expand", "fake", "fake", 10_000, 10_000)
-    with meter(ledger, 500).request("embed", 100, 400, 5):
-        pass
-    Budget(ledger, max_tokens_a_day=20_500).reserve(500, 0, 5)
+def test_a_cap_is_for_all_models_together(ledger: Ledger) -> None:
+    ledger.record("expand", "fake", "fake", 200, 200)
     with pytest.raises(BudgetExceeded):
-        Budget(ledger, max_tokens_a_day=20_500).reserve(500, 0, 5)
+        meter(ledger, 500).request("embed", 100, 400, 5).__enter__()
+    with meter(ledger, 900).request("embed", 100, 400, 5):
+        pass
 
 
 def test_a_cap_holds_however_many_ask(ledger: Ledger) -> None:
@@ -102,7 +101,7 @@ def test_a_cap_holds_however_many_ask(ledger: Ledger) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(ask, range(100)))
-    assert 0 < sum(row[2] for row in rows(ledger)) <= 2000
+    assert 0 < sum(row[1] for row in rows(ledger)) <= 2000
     assert not all(done)
 
 
@@ -120,7 +119,7 @@ def test_accounts_open_one_ledger_and_only_when_something_is_metered(tmp_path: P
     accounts = Ledger.of(workspace)
     accounts.close()
     assert not workspace.ledger.exists()
-    budget = accounts.budget("embedding", load(tmp_path).embedding)
+    budget = accounts.budget(load(tmp_path).embedding)
     with Guard("openai", "text-embedding-3-small", budget=budget).request("test", 1, 4, 5):
         pass
     accounts.close()

@@ -65,7 +65,7 @@ def reopen(settings: Callable[..., Settings], accounts: Ledger) -> Open:
 
 
 def rows(accounts: Ledger) -> list[tuple[object, ...]]:
-    columns = "kind, purpose, provider, model, tokens_in, cost, cached, outcome"
+    columns = "purpose, provider, model, tokens_in, cost, cached, outcome"
     with accounts.database.reading() as connection:
         return list(connection.execute(f"SELECT {columns} FROM calls ORDER BY id"))
 
@@ -86,9 +86,9 @@ def test_scores_are_recorded_and_known_the_next_time(reopen: Open, server: Serve
     reranker.score("Another question?", TEXTS)
     assert len(server.requests) == 3
     reranker.close()
-    row = ("reranking", "rerank", "voyage", "rerank-2.5", 7, 350, 0, "ok")
+    row = ("rerank", "voyage", "rerank-2.5", 7, 350, 0, "ok")
     assert rows(accounts)[0] == row
-    assert [found[6] for found in rows(accounts)] == [0, 1, 0, 0]
+    assert [found[5] for found in rows(accounts)] == [0, 1, 0, 0]
 
 
 def test_blank_texts_are_not_asked_about(reopen: Open, server: Server) -> None:
@@ -106,20 +106,22 @@ def test_another_model_or_address_has_other_scores(reopen: Open, server: Server)
 
 
 def test_a_cap_is_held(reopen: Open, server: Server, accounts: Ledger) -> None:
-    with pytest.raises(BudgetExceeded, match=r"reranking\.max_tokens_a_day: 0 of 20 tokens are taken"):
+    with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day: 0 of 20 tokens are taken"):
         reopen(max_tokens_a_day=20).score(QUESTION, TEXTS)
     assert server.requests == []
     free = reopen(max_dollars_a_day=1.0)
     free.score(QUESTION, TEXTS)
-    with pytest.raises(BudgetExceeded, match=r"reranking\.max_dollars_a_day: the price of voyage/mine"):
+    with pytest.raises(BudgetExceeded, match=r"limits\.max_dollars_a_day: the price of voyage/mine"):
         reopen(max_dollars_a_day=1.0, model="mine").score(QUESTION, TEXTS)
     assert opening.left_alone() == []
-    assert [row[7] for row in rows(accounts)] == ["ok"]
+    assert [row[6] for row in rows(accounts)] == ["ok"]
 
 
-def test_what_embedding_took_does_not_count(reopen: Open, accounts: Ledger) -> None:
-    accounts.record("embed", "voyage", "voyage-4", 5000, kind="embedding")
-    assert len(reopen(max_tokens_a_day=200).score(QUESTION, TEXTS)) == 2
+def test_what_embedding_took_counts_as_well(reopen: Open, accounts: Ledger) -> None:
+    accounts.record("embed", "voyage", "voyage-4", 5000)
+    assert len(reopen(max_tokens_a_day=5200).score(QUESTION, TEXTS)) == 2
+    with pytest.raises(BudgetExceeded):
+        reopen(max_tokens_a_day=5020).score(QUESTION, ["Another one."])
 
 
 def test_a_failure_for_good_is_remembered_by_everybody(
@@ -135,7 +137,7 @@ def test_a_failure_for_good_is_remembered_by_everybody(
     (line,) = opening.left_alone()
     assert line.startswith("voyage/rerank-2.5 is left alone until")
     assert apis.KEY not in line
-    assert [row[7] for row in rows(accounts)] == ["failed"]
+    assert [row[6] for row in rows(accounts)] == ["failed"]
 
 
 def test_a_text_that_is_too_long_says_nothing_about_the_provider(reopen: Open, server: Server) -> None:

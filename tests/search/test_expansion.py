@@ -339,8 +339,8 @@ def test_an_answer_of_no_use_is_a_warning(opened: Open, server: Server, text: st
 
 
 def test_a_cap_holds(opened: Open, server: Server) -> None:  # noqa: F811
-    memory = opened(llm__max_tokens_a_day=600, search__expand="auto")
-    assert "llm.max_tokens_a_day" in searched_anyway(memory)
+    memory = opened(limits__max_tokens_a_day=600, search__expand="auto")
+    assert "limits.max_tokens_a_day" in searched_anyway(memory)
     assert server.requests == []
 
 

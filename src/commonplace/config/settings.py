@@ -112,8 +112,6 @@ _same: Any = str  # its name
 _URL = _own("", "Address of the provider; empty: its own.")
 _KEY = _own("", "Where its key is: a file, or keyring:NAME; empty: its environment variable.")
 _MODEL = _own("", "Model of the provider; empty: its default.")
-_TOKENS = _own(None, "Tokens it may take a day.", 0, 10**10)
-_DOLLARS = _own(None, "US dollars it may cost a day.", 0, 10**6)
 _EMBEDS = "Who embeds text; auto: the provider of the other keys, else the bundled model."
 
 
@@ -168,8 +166,8 @@ class Embedding(NamedTuple):
     query_deadline_s: float = _same("limits.wait_s")
     contexts: bool = _own(False, "Embed the contexts of a passage with it.")
     batch: bool = _own(False, "Use batches in sync: cheaper, and up to an hour.")
-    max_tokens_a_day: int | None = _TOKENS
-    max_dollars_a_day: float | None = _DOLLARS
+    max_tokens_a_day: int | None = _same("limits.max_tokens_a_day")
+    max_dollars_a_day: float | None = _same("limits.max_dollars_a_day")
 
 
 class Reranking(NamedTuple):
@@ -182,8 +180,8 @@ class Reranking(NamedTuple):
     base_url: str = _URL
     key: str = _KEY
     timeout_s: float = _same("limits.wait_s")
-    max_tokens_a_day: int | None = _TOKENS
-    max_dollars_a_day: float | None = _DOLLARS
+    max_tokens_a_day: int | None = _same("limits.max_tokens_a_day")
+    max_dollars_a_day: float | None = _same("limits.max_dollars_a_day")
 
 
 class Llm(NamedTuple):
@@ -195,8 +193,8 @@ class Llm(NamedTuple):
     key: str = _KEY
     input_tokens: int = _own(12_000, "Tokens of notes or conversation in one request.", 500, 1_000_000)
     cache: bool = _own(True, "Keep answers for 30 days.")
-    max_tokens_a_day: int | None = _TOKENS
-    max_dollars_a_day: float | None = _DOLLARS
+    max_tokens_a_day: int | None = _same("limits.max_tokens_a_day")
+    max_dollars_a_day: float | None = _same("limits.max_dollars_a_day")
 
 
 class Limits(NamedTuple):
@@ -204,6 +202,8 @@ class Limits(NamedTuple):
 
     deadline_s: float = _own(120, "Seconds in the background, such as for a summary.", 0.1, 3600)
     wait_s: float = _own(5, "Seconds while a search, an answer or a host waits.", 0.01, 600)
+    max_tokens_a_day: int | None = _own(None, "Tokens that all models together may take a day.", 0, 10**10)
+    max_dollars_a_day: float | None = _own(None, "US dollars that they may cost a day.", 0, 10**6)
 
 
 class Output(NamedTuple):
@@ -415,7 +415,7 @@ _MODELS = ("embedding", "reranking", "llm")
 MOVED: Mapping[str, Moved] = {
     "search.expand_deadline_ms": Moved("limits.wait_s", _seconds),
     **{name: Moved(same) for name, same in SAME.items()},
-    **{f"{g}.max_{w}_a_run": Moved(f"{g}.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
+    **{f"{g}.max_{w}_a_run": Moved(f"limits.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
     **{
         f"{group}.keyring": Moved(f"{group}.key", lambda entry: entry and f"{KEYRING}{entry}")
         for group in _MODELS

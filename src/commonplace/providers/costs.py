@@ -87,44 +87,37 @@ def _read(path: Path) -> Prices:
     import tomllib
     from decimal import Decimal
 
-    shown = paths.shown(path)
+    def number(value: object, most: int) -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 <= value <= most:
+            raise ValueError(f"{value!r} is not a number from 0 to {most:,}")
+        return Decimal(value)
+
     try:
-        content = tomllib.loads(
-            paths.read_contained(path, [path.resolve().parent]).decode("utf-8-sig"), parse_float=Decimal
-        )
-    except (CommonplaceError, ValueError) as error:
-        raise ConfigError(shown, f"not readable: {str(error).splitlines()[0]}") from error
-    free, batches = content.pop("free", []), content.pop("batches", {})
-    if not isinstance(free, list) or not all(isinstance(name, str) for name in free):
-        raise ConfigError(shown, "free must be a list of providers")
-    percents = batches.values() if isinstance(batches, dict) else [None]
-    if not all(type(percent) is int and 0 <= percent <= 100 for percent in percents):
-        raise ConfigError(shown, "batches must be a table of percents, 0 to 100, by provider")
-    models = {}
-    for provider, table in content.items():
-        if not isinstance(table, Mapping):
-            raise ConfigError(shown, f"{paths.shown(provider)} must be a table of models")
-        for model, price in table.items():
-            whole = isinstance(price, Mapping) and price.keys() == {"in", "out"}
-            if not whole or not all(map(_is_price, price.values())):
-                name = paths.shown(f'{provider}."{model}"')
-                raise ConfigError(shown, f"{name} must be {{ in = DOLLARS, out = DOLLARS }}")
+        data = paths.read_contained(path, [path.resolve().parent])
+        content = tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+        free, batches = content.pop("free", []), content.pop("batches", {})
+        percents = {name: int(number(value, 100)) for name, value in batches.items() if type(value) is int}
+        models = {
             # Dollars per million tokens, times a billion: exact for any price of nine places.
-            models[provider, model] = int(Decimal(price["in"]) * NANO), int(Decimal(price["out"]) * NANO)
-    return Prices(frozenset(free), models, batches)
-
-
-def _is_price(value: object) -> bool:
-    from decimal import Decimal
-
-    number = isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value)
-    return number is not False and number.is_finite() and 0 <= number < 1_000_000
+            (provider, model): (int(number(row["in"], 10**6) * NANO), int(number(row["out"], 10**6) * NANO))
+            for provider, table in content.items()
+            for model, row in table.items()
+        }
+        if not isinstance(free, list) or len(percents) < len(batches):
+            raise TypeError("no list, or a percent that is not whole")
+        return Prices(frozenset(free), models, percents)
+    except (CommonplaceError, ValueError, ArithmeticError) as error:
+        raise ConfigError(paths.shown(path), f"not readable: {str(error).splitlines()[0]}") from error
+    except (AttributeError, TypeError, KeyError) as error:
+        form = (
+            'free is a list, batches a table of percents, a price "MODEL" = { in = DOLLARS, out = DOLLARS }'
+        )
+        raise ConfigError(paths.shown(path), form) from error
 
 
 # --- the record of calls -------------------------------------------------------------------------------
 
 By = Literal["purpose", "model", "day"]
-Kind = Literal["llm", "embedding", "reranking"]
 OK = "ok"
 _MAX_NAME = 100  # characters of a purpose, provider or model
 _TABLES = """
@@ -135,7 +128,8 @@ CREATE TABLE IF NOT EXISTS calls(
 CREATE INDEX IF NOT EXISTS calls_by_time ON calls(at);
 CREATE TABLE IF NOT EXISTS reservations(
     id INTEGER PRIMARY KEY, expires REAL NOT NULL, kind TEXT NOT NULL,
-    tokens INTEGER NOT NULL, cost INTEGER NOT NULL)
+    tokens INTEGER NOT NULL, cost INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS jobs(name TEXT PRIMARY KEY, started REAL NOT NULL, texts TEXT NOT NULL)
 """
 _GROUPS: Mapping[By, str] = {
     "purpose": "purpose",
@@ -171,25 +165,20 @@ class Ledger:
         return cls(workspace.ledger, workspace=workspace)
 
     @property
-    def folder(self) -> Path:
-        """The folder of the file."""
-        return self.database.path.parent
-
-    @property
     def prices(self) -> Prices:
         """The table of prices, read when it is first needed. Raises ConfigError if it is unreadable."""
         if self._prices is None:
             self._prices = load_prices()
         return self._prices
 
-    def budget(self, kind: Kind, settings: Llm | Embedding | Reranking) -> Budget:
-        """Return a budget of calls of a kind, with the caps of its table of settings.
+    def budget(self, settings: Llm | Embedding | Reranking) -> Budget:
+        """Return a budget with the caps of settings.
 
         Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable.
         """
         if self._workspace is not None:
             paths.prepare_state(self._workspace)
-        return Budget(self, kind, settings.max_tokens_a_day, settings.max_dollars_a_day)
+        return Budget(self, settings.max_tokens_a_day, settings.max_dollars_a_day)
 
     def record(
         self,
@@ -199,48 +188,44 @@ class Ledger:
         tokens_in: int,
         tokens_out: int = 0,
         *,
-        kind: Kind = "llm",
         cached: bool = False,
         batched: bool = False,
         outcome: str = OK,
         reservation: int | None = None,
     ) -> None:
-        """Record a call; what a reservation held is free again. `outcome` is `ok` or one word for a failure.
+        """Record a call and delete its reservation. `outcome` is `ok` or one word for a failure.
 
         A `batched` call has the price of batches. Raises NoteUnreadable, ConfigError for unreadable prices.
         """
         cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
         names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]
-        row = (time.time(), kind, *names, tokens_in, tokens_out, cost, cached, outcome)
+        row = (time.time(), *names, tokens_in, tokens_out, cost, cached, outcome)
         with self.database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO calls(at, kind, purpose, provider, model, tokens_in, tokens_out, cost, cached,"
-                " outcome) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            connection.execute("INSERT INTO calls VALUES(NULL, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)", row)
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))
 
     def costs(self, by: By = "purpose", since: float = 0.0) -> tuple[Costs, ...]:
         """Sum up the calls since a time (seconds of the epoch): days in order, others by cost and tokens.
 
-        A ledger that does not exist yet is empty. Raises NoteUnreadable.
+        Raises NoteUnreadable.
         """
-        if not paths.root_of(self.database.path).is_file(self.database.path):
-            return ()
-        group = _GROUPS[by]
         order = "1" if by == "day" else "price DESC, came + went DESC, 1"
         # The tokens of an answer from the cache were used earlier.
-        with self.database.reading() as connection:
-            rows: list[Any] = list(
-                connection.execute(
-                    f"SELECT {group}, count(*), sum(cached), sum(outcome <> ?),"
-                    " sum(tokens_in * NOT cached) AS came, sum(tokens_out * NOT cached) AS went,"
-                    " sum(ifnull(cost, 0)) AS price, sum(cost IS NULL)"
-                    f" FROM calls WHERE at >= ? GROUP BY 1 ORDER BY {order}",
-                    (OK, since),
-                )
-            )
+        rows = self.rows(
+            f"SELECT {_GROUPS[by]}, count(*), sum(cached), sum(outcome <> ?),"
+            " sum(tokens_in * NOT cached) AS came, sum(tokens_out * NOT cached) AS went,"
+            " sum(ifnull(cost, 0)) AS price, sum(cost IS NULL)"
+            f" FROM calls WHERE at >= ? GROUP BY 1 ORDER BY {order}",
+            (OK, since),
+        )
         return tuple(Costs(*[*row[:6], row[6] / NANO, row[7]]) for row in rows)
+
+    def rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
+        """Return the rows of a query; none without a file. Raises NoteUnreadable."""
+        if not paths.root_of(self.database.path).is_file(self.database.path):
+            return []
+        with self.database.reading() as connection:
+            return list(connection.execute(query, values))  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -249,25 +234,22 @@ class Ledger:
 
 # --- caps ----------------------------------------------------------------------------------------------
 
+_TOKENS, _DOLLARS = "limits.max_tokens_a_day", "limits.max_dollars_a_day"
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
 
 class Budget:
-    """The caps of a day over one kind of calls in a ledger."""
+    """The caps of a day over all calls in a ledger."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        kind: Kind = "llm",
-        max_tokens_a_day: int | None = None,
-        max_dollars_a_day: float | None = None,
+        self, ledger: Ledger, max_tokens_a_day: int | None = None, max_dollars_a_day: float | None = None
     ) -> None:
-        """Put caps over a ledger, None for unlimited; `kind` is also the table of settings they come from.
-
-        Tokens in and out count together, money in US dollars.
-        """
-        self.ledger, self.kind, self.prices = ledger, kind, ledger.prices
-        self._caps = {"max_tokens_a_day": max_tokens_a_day, "max_dollars_a_day": max_dollars_a_day}
+        """Put caps over a ledger, None for unlimited. Tokens in and out count together."""
+        self.ledger, self.prices = ledger, ledger.prices
+        self._caps = {
+            "limits.max_tokens_a_day": max_tokens_a_day,
+            "limits.max_dollars_a_day": max_dollars_a_day,
+        }
 
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
         """Reserve the most that a call can take; return the number of the reservation for `Ledger.record`.
@@ -275,38 +257,36 @@ class Budget:
         `cost` is in billionths of a dollar, None for an unknown price. Without caps the call is not reserved.
         Raises BudgetExceeded, without a reservation.
         """
-        caps = {name: cap for name, cap in self._caps.items() if cap is not None}
+        caps = {key: cap for key, cap in self._caps.items() if cap is not None}
         if not caps:
             return None
-        if cost is None and "max_dollars_a_day" in caps:
+        if cost is None and _DOLLARS in caps:
             message = f"the price of {model or 'this model'} is not known; put it into {FILE} beside your"
-            raise BudgetExceeded(f"{self.kind}.max_dollars_a_day", f"{message} config.toml")
+            raise BudgetExceeded(_DOLLARS, f"{message} config.toml")
         now = time.time()
         with self.ledger.database.transaction() as connection:
             connection.execute("DELETE FROM reservations WHERE expires < ?", (now,))
-            for name, cap in caps.items():
-                self._check(connection, name, cap, (cost or 0) if "dollars" in name else tokens)
-            connection.execute(
-                "INSERT INTO reservations(expires, kind, tokens, cost) VALUES(?, ?, ?, ?)",
-                (now + lifetime_s + GRACE_S, self.kind, tokens, cost or 0),
-            )
+            for key, cap in caps.items():
+                _check(connection, key, cap, (cost or 0) if key == _DOLLARS else tokens)
+            row = (now + lifetime_s + GRACE_S, tokens, cost or 0)
+            connection.execute("INSERT INTO reservations VALUES(NULL, ?, '', ?, ?)", row)
             return connection.last_insert_rowid()
 
-    def _check(self, connection: apsw.Connection, name: str, cap: float, asked: int) -> None:
-        """Raise BudgetExceeded if a call would pass a cap, on top of today's calls and all reservations."""
-        money = "dollars" in name
-        spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
-        # In tokens or billionths of a dollar.
-        taken: int = connection.execute(
-            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached AND at >= ?)"
-            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?)",
-            (self.kind, clock.began(date.today()), self.kind),
-        ).get
-        if taken + asked <= (int(cap * NANO) if money else cap):
-            return
-        amounts = f"{taken:,} of {cap:,} tokens are taken and this call may need {asked:,}"
-        if money:
-            amounts = f"${taken / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
-        unit = NANO if money else 1
-        message = f"{amounts}; raise it in your own config.toml, or wait until tomorrow"
-        raise BudgetExceeded(f"{self.kind}.{name}", message, cap=cap, spent=taken / unit, asked=asked / unit)
+
+def _check(connection: apsw.Connection, key: str, cap: float, asked: int) -> None:
+    """Raise BudgetExceeded if a call would pass a cap, on top of today's calls and all reservations."""
+    money = key == _DOLLARS
+    spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
+    taken: int = connection.execute(  # in tokens or billionths of a dollar
+        f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE NOT cached AND at >= ?)"
+        f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations)",
+        (clock.began(date.today()),),
+    ).get
+    unit = NANO if money else 1
+    if taken + asked <= int(cap * unit):
+        return
+    amounts = f"{taken:,} of {cap:,} tokens are taken and this call may need {asked:,}"
+    if money:
+        amounts = f"${taken / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
+    message = f"{amounts}; raise it in your own config.toml, or wait until tomorrow"
+    raise BudgetExceeded(key, message, cap=cap, spent=taken / unit, asked=asked / unit)

@@ -198,7 +198,7 @@ class Guard(Generic[Request, Answer]):
             return
         names = (purpose, self.provider, self.model)
         with self._written():
-            budget.ledger.record(*names, tokens, tokens_out, kind=budget.kind, outcome=outcome, **how)
+            budget.ledger.record(*names, tokens, tokens_out, outcome=outcome, **how)
 
     @contextmanager
     def _written(self) -> Iterator[None]:

@@ -169,13 +169,12 @@ def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Em
 
     calls, batches = ledger() if ledger else None, None
     if calls and settings.batch and batch.supports(model):
-        store = batch.Store(calls.folder / "batches.json", calls.folder / "locks" / "batches.lock")
-        batches = partial(batch.embed_each, model, store)
+        batches = partial(batch.embed_each, model, batch.Store(calls))
     return GuardedEmbedder(
         model,
         store=VectorCache(),
         breaker=breaker(),
-        budget=calls.budget("embedding", settings) if calls else None,
+        budget=calls.budget(settings) if calls else None,
         provider=spec.provider,
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
         batches=batches,
@@ -266,7 +265,7 @@ def open_llm(
     cache = None
     if chosen.cache and cached and not trial:
         cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite")
-    budget = ledger.budget("llm", chosen) if ledger else None
+    budget = ledger.budget(chosen) if ledger else None
     return Client(model, cache=cache, budget=budget, breaker=breaker(), trial=trial)
 
 
@@ -306,7 +305,7 @@ def open_reranker(
     inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):
         return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
-    budget = ledger.budget("reranking", chosen) if ledger else None
+    budget = ledger.budget(chosen) if ledger else None
     return GuardedReranker(
         inner, store=store, breaker=breaker(), budget=budget, trial=trial, timeout_s=chosen.timeout_s
     )

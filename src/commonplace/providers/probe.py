@@ -104,7 +104,7 @@ def embedder(
                 model,
                 breaker=opening.breaker(),
                 trial=True,
-                budget=ledger.budget("embedding", settings) if ledger else None,
+                budget=ledger.budget(settings) if ledger else None,
                 provider=spec.provider,
                 deadline_s=spec.deadline_s,
             ).try_out

@@ -15,6 +15,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
 from commonplace.providers.catalog import EMBEDDERS, Spec
+from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding import batch
 from commonplace.providers.embedding.batch import Job, StillWorking, Store, embed_each, supports
 from commonplace.providers.embedding.remote import RemoteEmbedder
@@ -37,8 +38,11 @@ class MemoryStore:
     def read(self) -> tuple[Job, ...]:
         return self.jobs
 
-    def write(self, jobs: list[Job]) -> None:
-        self.jobs = tuple(jobs)
+    def put(self, job: Job) -> None:
+        self.jobs = (*self.jobs, job)
+
+    def remove(self, job: Job) -> None:
+        self.jobs = tuple(other for other in self.jobs if other != job)
 
 
 @pytest.fixture(params=["openai", "gemini"])
@@ -201,12 +205,15 @@ def test_a_restart_takes_the_results_and_pays_nothing_twice(
     ask: Ask, model: RemoteEmbedder, batches: Batches, tmp_path: Path
 ) -> None:
     batches.looks = 10_000
-    store = Store(tmp_path / "batches.json", tmp_path / "batches.lock")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    store = Store(ledger)
     with pytest.raises(StillWorking, match="25 texts wait for a later sync"):
         ask(TEXTS, store, patience_s=1.0, requests=10)
     assert len(batches.batches) == 3
-    assert TEXTS[0] not in (tmp_path / "batches.json").read_text("utf-8")
-    assert apis.KEY not in (tmp_path / "batches.json").read_text("utf-8")
+    ledger.close()
+    kept = (tmp_path / "ledger.sqlite").read_bytes()
+    assert TEXTS[0].encode() not in kept
+    assert apis.KEY.encode() not in kept
     batches.looks = 0
     found = ask(TEXTS, store, requests=10)
     check(found, TEXTS, model)
@@ -326,27 +333,15 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
         other.close()
 
 
-class TestStore:
-    JOBS = (Job("b", ("k1", "k2"), time.time()), Job("c", ("k3",), time.time()))
-
-    def store(self, folder: Path) -> Store:
-        return Store(folder / "batches.json", folder / "batches.lock")
-
-    def test_what_is_written_is_read(self, tmp_path: Path) -> None:
-        store = self.store(tmp_path)
-        assert store.read() == ()
-        store.write(self.JOBS)
-        assert self.store(tmp_path).read() == self.JOBS
-        store.write(self.JOBS[:1])
-        assert store.read() == self.JOBS[:1]
-
-    def test_an_old_batch_is_forgotten(self, tmp_path: Path) -> None:
-        self.store(tmp_path).write([*self.JOBS, Job("old", ("k",), time.time() - 1e6)])
-        assert self.store(tmp_path).read() == self.JOBS
-
-    @pytest.mark.parametrize(
-        "content", [b"", b"{", b"[]", b"null", b'{"jobs": [{}]}', b'{"jobs": 3}', b"\xff"]
-    )
-    def test_what_cannot_be_understood_is_nothing(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "batches.json").write_bytes(content)
-        assert self.store(tmp_path).read() == ()
+def test_batches_under_way_are_rows_of_the_ledger(tmp_path: Path) -> None:
+    jobs = (Job("b", ("k1", "k2"), time.time()), Job("c", ("k3",), time.time() + 1))
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    store = Store(ledger)
+    assert store.read() == ()
+    for job in (*jobs, Job("old", ("k",), time.time() - 1e6)):
+        store.put(job)
+    assert store.read() == Store(Ledger(tmp_path / "ledger.sqlite")).read() == jobs
+    store.remove(jobs[0])
+    assert store.read() == jobs[1:]
+    assert ledger.rows("SELECT count(*) FROM jobs", ()) == [(1,)]
+    ledger.close()

@@ -132,12 +132,12 @@ def test_no_number_of_threads_passes_a_cap(
 ) -> None:
     cap = 400
     monkeypatch.setattr("commonplace.providers.cache.VectorCache.find", lambda *_: {})
-    given = settings | {"embedding.max_tokens_a_day": cap}
+    given = settings | {"limits.max_tokens_a_day": cap}
     server.answer = lambda request: counted(request, tokens=10)  # of the 13 bytes of a question and some more
     with Memory.open(root, overrides=settings) as memory:
         memory.sync()
     used = costs(root)["embed"].tokens_in
-    given["embedding.max_tokens_a_day"] = used + cap
+    given["limits.max_tokens_a_day"] = used + cap
     memories = [Memory.open(root, overrides=given) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         answers = list(
@@ -153,7 +153,7 @@ def test_no_number_of_threads_passes_a_cap(
     refused = [found for found in answers if found.level == 2]
     assert refused
     assert all(found.hits for found in answers)
-    assert "embedding.max_tokens_a_day" in refused[0].warnings[-1]
+    assert "limits.max_tokens_a_day" in refused[0].warnings[-1]
 
 
 def counted(request: Request, tokens: int) -> Reply:
@@ -168,8 +168,8 @@ def test_a_cap_stops_a_sync_which_goes_on_when_it_is_raised(
 ) -> None:
     monkeypatch.setattr(sync, "EMBED_BATCH", 8)
     server.answer = lambda request: counted(request, tokens=100)
-    with Memory.open(root, overrides=settings | {"embedding.max_tokens_a_day": 600}) as memory:
-        with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_day"):
+    with Memory.open(root, overrides=settings | {"limits.max_tokens_a_day": 600}) as memory:
+        with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day"):
             memory.sync()
         pending = memory.status().pending
         assert 0 < pending < NOTES
@@ -183,7 +183,7 @@ def test_a_cap_stops_a_sync_which_goes_on_when_it_is_raised(
 
 
 def test_money_is_capped_only_where_the_price_is_known(root: Path, settings: dict[str, object]) -> None:
-    given = settings | {"embedding.model": "no-such-price", "embedding.max_dollars_a_day": 1}
+    given = settings | {"embedding.model": "no-such-price", "limits.max_dollars_a_day": 1}
     with Memory.open(root, overrides=given) as memory:
         with pytest.raises(BudgetExceeded, match="the price of openai/no-such-price is not known"):
             memory.sync()
@@ -318,7 +318,7 @@ class TestBatches:
         assert costs(root)["embed"].calls == 1
 
     def test_a_cap_holds_for_batches(self, root: Path, batches: Batches, patient: dict[str, object]) -> None:
-        with Memory.open(root, overrides=patient | {"embedding.max_tokens_a_day": 10}) as memory:
+        with Memory.open(root, overrides=patient | {"limits.max_tokens_a_day": 10}) as memory:
             with pytest.raises(BudgetExceeded):
                 memory.sync()
             assert batches.batches == {}

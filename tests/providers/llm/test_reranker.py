@@ -187,7 +187,7 @@ def test_a_server_is_asked_under_the_budget_of_language_models(
     assert (row.name, row.calls, row.cached, row.tokens_in) == ("rerank", 6, 3, 300)
     ledger.close()
     opening._scores.clear()
-    with pytest.raises(BudgetExceeded, match=r"llm\.max_tokens_a_day"):
+    with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day"):
         open_it(max_tokens_a_day=400).score(QUESTION, ["On Thursday, again."])
 
 

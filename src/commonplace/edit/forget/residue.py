@@ -269,33 +269,26 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
     if any(os.path.lexists(folder / ".git") for folder in (root, *root.parents)):
         what = "commits, staged files and stashes of git, which are not searched"
         rows.append(Unreachable(what, "see `git log --all -S WORDS` and git filter-repo", "git"))
-    if called := _called(context):
-        what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
-        rows.append(Unreachable(what, "ask the providers to delete it", "providers"))
-    from commonplace.providers.embedding.batch import Store
-
-    folder = context.workspace.state
-    if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read():
-        what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
-        rows.append(Unreachable(what, "cancel them with the provider", "batches"))
+    rows += _providers(context)
     copies = "backups, snapshots and copies of this folder on other disks and machines"
     return [*rows, Unreachable(copies, "delete them there, or let them grow old", "backups")]
 
 
-def _called(context: Context) -> list[str]:
-    """Return the models of providers that were called; empty for an unreadable ledger."""
+def _providers(context: Context) -> Iterator[Unreachable]:
+    """Name the models of providers that were called, and their batches, as far as the ledger is readable."""
     from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
     from commonplace.providers.costs import Ledger
+    from commonplace.providers.embedding.batch import Store
 
-    catalogs = (EMBEDDERS, LLMS, RERANKERS)
-    local = {name for catalog in catalogs for name in catalog.rows if catalog.find(name).local}
-    ledger = Ledger(context.workspace.ledger)
-    try:
-        return [cost.name for cost in ledger.costs("model") if cost.name.partition("/")[0] not in local]
-    except CommonplaceError:
-        return []
-    finally:
-        ledger.close()
+    local = {name for table in (EMBEDDERS, LLMS, RERANKERS) for name in table.rows if table.find(name).local}
+    with closing(Ledger(context.workspace.ledger)) as ledger, suppress(CommonplaceError):
+        models = [cost.name for cost in ledger.costs("model")]
+        if called := [name for name in models if name.partition("/")[0] not in local]:
+            what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
+            yield Unreachable(what, "ask the providers to delete it", "providers")
+        if jobs := Store(ledger).read():
+            what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
+            yield Unreachable(what, "cancel them with the provider", "batches")
 
 
 def _collections(context: Context, targets: Targets) -> Iterator[Unreachable]:

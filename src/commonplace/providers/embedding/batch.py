@@ -14,23 +14,21 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote, urlsplit
 
-from commonplace.base import locks, paths, records
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
-from commonplace.base.tuples import NamedTuple
 from commonplace.providers import services
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.providers.guard import Watcher, unwatched
 from commonplace.providers.http import as_dict
 
 if TYPE_CHECKING:
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Floats
 
 MAX_REQUESTS = 5000  # of a batch; OpenAI takes 50,000, but a result has up to 60 kB
@@ -56,33 +54,29 @@ class Job:
 
 
 class Store:
-    """The batches under way, in a JSON file: names and digests of texts, no text and no key."""
+    """The batches under way, in the ledger: names and digests of texts, no text and no key."""
 
-    def __init__(self, path: Path, lock: Path) -> None:
-        """Name the file, and the lock file under which it is replaced."""
-        self._path, self._lock = path, lock
+    def __init__(self, ledger: Ledger) -> None:
+        """Use a ledger; methods raise NoteUnreadable."""
+        self._ledger = ledger
 
     def read(self) -> tuple[Job, ...]:
-        """Return the batches; none if the file is missing or damaged."""
-        try:
-            rows = records.read(paths.root_of(self._path), self._path)["jobs"]
-            jobs = (Job(str(j["name"]), tuple(map(str, j["keys"])), float(j["started"])) for j in rows)
-            return tuple(job for job in jobs if time.time() - job.started < FORGOTTEN_S)
-        except (OSError, ValueError, TypeError, KeyError):
-            return ()
+        """Return the batches of the last three days."""
+        query = "SELECT name, texts, started FROM jobs WHERE started > ? ORDER BY started, name"
+        rows = self._ledger.rows(query, (time.time() - FORGOTTEN_S,))
+        return tuple(Job(name, tuple(keys.split()), started) for name, keys, started in rows)
 
-    def write(self, jobs: Sequence[Job]) -> None:
-        """Replace the file. Raises NoteUnreadable if it cannot be written."""
-        rows = {"jobs": [asdict(job) for job in jobs]}
-        with locks.locked(self._lock):
-            records.update(paths.root_of(self._path), self._path, lambda _: rows)
+    def put(self, job: Job) -> None:
+        """Record a batch."""
+        with self._ledger.database.transaction() as connection:
+            row = (job.name, job.started, " ".join(job.keys))
+            connection.execute("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", row)
 
-
-class Status(NamedTuple):
-    """The state of a batch: finished or not, and the file of its results, which may be empty."""
-
-    over: bool
-    file: str = ""
+    def remove(self, job: Job) -> None:
+        """Delete the record of a batch, and those of the old ones."""
+        with self._ledger.database.transaction() as connection:
+            row = (job.name, time.time() - FORGOTTEN_S)
+            connection.execute("DELETE FROM jobs WHERE name = ? OR started <= ?", row)
 
 
 class OpenAIBatches:
@@ -115,10 +109,10 @@ class OpenAIBatches:
         # One attempt: the answer may be lost while the batch runs, and a second batch would be paid for.
         return self._name(self.endpoint.post("batches", body, deadline, attempts=1), "id")
 
-    def status(self, name: str, deadline: Deadline) -> Status:
-        """Return how far a batch is; an unknown state is one that runs."""
+    def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
+        """Return whether a batch is over, and its file of results, which may be empty."""
         batch = as_dict(self.endpoint.get(f"batches/{quote(name, safe='')}", deadline))
-        return Status(batch.get("status") in _OVER, str(batch.get("output_file_id") or ""))
+        return batch.get("status") in _OVER, str(batch.get("output_file_id") or "")
 
     def address(self, file: str) -> str:
         """Return the path of a file of results."""
@@ -174,14 +168,14 @@ class GeminiBatches(OpenAIBatches):
         path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
         return self._name(self.endpoint.post(path, body, deadline, attempts=1), "name")
 
-    def status(self, name: str, deadline: Deadline) -> Status:
-        """Return how far a batch is; an unknown state is one that runs."""
+    def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
+        """Return whether a batch is over, and its file of results, which may be empty."""
         batch = as_dict(self.endpoint.get(quote(name, safe="/"), deadline))
         metadata = as_dict(batch.get("metadata"))
         state = str(metadata.get("state")).rpartition("_")[2].lower()  # BATCH_STATE_FAILED, JOB_STATE_FAILED
         places = (as_dict(batch.get("response")), as_dict(metadata.get("output")))
         file = next((str(place["responsesFile"]) for place in places if place.get("responsesFile")), "")
-        return Status(state in _OVER or bool(batch.get("error")), file)
+        return state in _OVER or bool(batch.get("error")), file
 
     def address(self, file: str) -> str:
         """Return the path of a file of results."""
@@ -216,67 +210,42 @@ def embed_each(
     caller embeds directly what no batch takes or returns. Raises StillWorking when time is
     up before a batch is done, ProviderError for a refused key, and what the watcher raises.
     """
-    api, prepared, places = _APIS[model.service.name](model), {}, _Places()
+    import numpy as np
+
+    api, sent = _APIS[model.service.name](model), dict[str, str]()
+    places: dict[str, list[int]] = {}  # of texts without a vector, by key
     for place, text in enumerate(texts):
-        sent = model.prepare(text, "passage")
-        key = hashlib.sha256(f"{model.fingerprint}\0{sent}".encode()).hexdigest()[:32]
-        prepared[key] = sent
+        prepared = model.prepare(text, "passage")
+        key = hashlib.sha256(f"{model.fingerprint}\0{prepared}".encode()).hexdigest()[:32]
+        sent[key] = prepared
         places.setdefault(key, []).append(place)
     jobs = [job for job in store.read() if places.keys() & set(job.keys)]
     held = {key for job in jobs for key in job.keys}
-    waiting = {key: text for key, text in prepared.items() if key not in held}
-    try:
-        for job in _started(api, waiting, watcher):
-            store.write([*store.read(), job])
+    with suppress(ProviderError):  # the caller embeds the rest
+        for job in _started(api, {key: text for key, text in sent.items() if key not in held}, watcher):
+            store.put(job)
             jobs.append(job)
-    except ProviderError:
-        pass  # the caller embeds the rest
-    yield from _waited(api, model, store, jobs, places)
+    patience, pause = Deadline(PATIENCE_S), FIRST_LOOK_S
+    while jobs and patience.left_s():
+        before = list(jobs)
+        for job in before:
+            rows = _results(api, model, job, places)
+            if rows:
+                taken = [(place, row) for key, row in rows.items() for place in places.pop(key)]
+                yield [place for place, _ in taken], np.stack([row for _, row in taken])
+            if rows is not None:
+                jobs.remove(job)
+                store.remove(job)
+        if jobs == before:
+            patience.pause(pause)
+            pause = min(pause * 1.5, LONGEST_PAUSE_S)
     if jobs:
         count = len(places.keys() & {key for job in jobs for key in job.keys})
         message = f"batches are still being worked on: {count} texts wait for a later sync"
         raise StillWorking(f"{model.service.name}: {message}")
 
 
-def _waited(
-    api: OpenAIBatches, model: RemoteEmbedder, store: Store, jobs: list[Job], places: _Places
-) -> Iterator[tuple[list[int], Floats]]:
-    """Yield what batches bring, and remove those that are over, until all are or time is up."""
-    patience, pause = Deadline(PATIENCE_S), FIRST_LOOK_S
-    while jobs and patience.left_s():
-        before = list(jobs)
-        for job in before:
-            status = _status(api, job)
-            if not status.over:
-                continue
-            try:
-                rows = _results(api, model, status.file, places) if status.file else {}
-            except ProviderError as error:
-                if not error.permanent:
-                    continue
-                rows = {}
-            if rows:
-                yield places.taken(rows)
-            jobs.remove(job)
-            store.write([other for other in store.read() if other != job])
-        if jobs == before:
-            patience.pause(pause)
-            pause = min(pause * 1.5, LONGEST_PAUSE_S)
-
-
-class _Places(dict[str, list[int]]):
-    """The places of texts without a vector, by key."""
-
-    def taken(self, rows: dict[str, Floats]) -> tuple[list[int], Floats]:
-        """Remove some keys; return their places, and a row for each."""
-        import numpy as np
-
-        places = [self.pop(key) for key in rows]
-        whole = [row for some, row in zip(places, rows.values(), strict=True) for _ in some]
-        return [place for some in places for place in some], np.stack(whole)
-
-
-def _started(api: OpenAIBatches, texts: dict[str, str], watcher: Watcher) -> Iterator[Job]:
+def _started(api: OpenAIBatches, texts: Mapping[str, str], watcher: Watcher) -> Iterator[Job]:
     """Start batches of texts by key, each as large as it may be."""
     keys = list(texts)
     while keys:
@@ -294,23 +263,26 @@ def _started(api: OpenAIBatches, texts: dict[str, str], watcher: Watcher) -> Ite
         yield Job(name, tuple(some), time.time())
 
 
-def _status(api: OpenAIBatches, job: Job) -> Status:
-    """How far a batch is; after a passing fault it still runs, and only a missing batch has failed."""
-    try:
-        return api.status(job.name, Deadline(LOOK_S))
-    except ProviderError as error:
-        if error.permanent and error.status != 404:
-            raise
-        return Status(over=error.permanent)
+def _results(
+    api: OpenAIBatches, model: RemoteEmbedder, job: Job, wanted: Mapping[str, object]
+) -> dict[str, Floats] | None:
+    """Return the wanted vectors of a batch by key, without those that cannot be used; None while it runs.
 
-
-def _results(api: OpenAIBatches, model: RemoteEmbedder, file: str, wanted: _Places) -> dict[str, Floats]:
-    """Return results by key; a vector that cannot be used counts as missing."""
+    A batch that is unknown to the provider has none. Raises ProviderError for a refused key.
+    """
     rows: dict[str, Floats] = {}
     length = model.learned
-    for key, vector in api.results(file, Deadline(TRANSFER_S)):
-        if vector is not None and key in wanted:
-            with suppress(ProviderError):
-                rows[key] = model.checked([vector], 1, length)[0]
-                length = len(rows[key])
+    try:
+        is_over, file = api.status(job.name, Deadline(LOOK_S))
+        if not is_over:
+            return None
+        for key, vector in api.results(file, Deadline(TRANSFER_S)) if file else ():
+            if vector is not None and key in wanted:
+                with suppress(ProviderError):
+                    rows[key] = model.checked([vector], 1, length)[0]
+                    length = len(rows[key])
+    except ProviderError as error:
+        if error.status in (401, 403):
+            raise
+        return rows if error.permanent else None
     return rows
