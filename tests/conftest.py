@@ -169,7 +169,7 @@ def no_model_of_another_test() -> Iterator[None]:
                 model.close()
     opening = sys.modules.get("commonplace.providers.opening")
     if opening is not None:
-        opening._scores.clear()
+        opening.scores.cache_clear()
         opening.breaker().reset()
 
 

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from commonplace.edit.forget.notes import Context
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
-    from commonplace.providers.qmd import Home
     from commonplace.search.generation import Writer
     from commonplace.types import (
         Answer,
@@ -1112,7 +1111,7 @@ def ask_engine(
     limit: int | None = None,
     collections: Sequence[str] = (),
     min_score: float | None = None,
-    home: Home | None = None,
+    home: str = "",
 ) -> SearchResult:
     """Ask another engine than ours (`qmd`), with its hits as ours; collections are those that it names.
 

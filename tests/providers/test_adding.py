@@ -21,7 +21,7 @@ def test_an_embedding_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         services._table()["embedding"],
         "acme",
-        {**LIMITS, "path": "vectors", "texts": "of", "vectors": ["vectors"]},
+        {**LIMITS, "path": "vectors", "texts": "of", "vectors_at": ["vectors"]},
     )
     server = Server(lambda request: Reply({"vectors": [[3.0, 4.0] for _ in request.json["of"]]}))
     try:

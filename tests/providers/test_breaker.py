@@ -1,9 +1,9 @@
-"""The breaker: open at once after permanent failures, later after passing ones, one trial at a time."""
+"""The breaker: open at once after permanent failures, later after passing ones."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +34,7 @@ def made(clock: Clock) -> Breaker:
 
 
 def guarding(made: Breaker) -> AbstractContextManager[None]:
-    return Guard("openai", "m", breaker=made, breaker_name="openai").asking()
+    return Guard(SimpleNamespace(name="m", breaker_name="openai"), breaker=made).asking()
 
 
 def test_a_failure_for_good_opens_it_at_once_and_longer_each_time(made: Breaker, clock: Clock) -> None:
@@ -81,23 +81,23 @@ def test_a_success_forgets_everything(made: Breaker, clock: Clock) -> None:
     made.check("openai")
 
 
-def test_one_trial_at_a_time_whoever_asks(made: Breaker, clock: Clock) -> None:
+def test_when_the_time_is_over_it_is_asked_again_and_one_failure_is_enough(
+    made: Breaker, clock: Clock
+) -> None:
     made.failed("openai", WRONG_KEY)
     clock.now += breaker.COOL_OFF_S
-
-    def asked(_: int) -> bool:
-        try:
-            made.check("openai")
-        except ProviderError:
-            return False
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(asked, range(24))) == 1
-    made.unclaimed("openai")  # it was cancelled
-    assert asked(0)
+    made.check("openai")
     made.failed("openai", WRONG_KEY)
-    assert not asked(0)
+    with pytest.raises(ProviderError):
+        made.check("openai")
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_refusal_of_one_request_says_nothing_of_the_others(made: Breaker, status: int) -> None:
+    for _ in range(breaker.PASSING_FAILURES):
+        made.check("openai")
+        made.failed("openai", ProviderError("openai", "odd", permanent=True, status=status))
+    assert not made.opened()[0].permanent
 
 
 def test_providers_do_not_share_their_failures(made: Breaker) -> None:

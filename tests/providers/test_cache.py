@@ -189,13 +189,15 @@ def test_a_child_of_a_process_has_a_connection_of_its_own(path: str) -> None:
     assert made.find(list(rows(range(2)))) == rows(range(2))
 
 
-def test_vectors_of_version_0_1_are_read_on(path: str) -> None:
+def test_vectors_of_version_0_1_are_deleted(path: str) -> None:
     os.makedirs(os.path.dirname(path))
-    key = vector_key("m", "passage", "tea")
     with closing(apsw.Connection(path)) as old:
         old.execute("CREATE TABLE vectors(key BLOB PRIMARY KEY, model TEXT, used_s INTEGER, vector BLOB)")
-        old.execute("INSERT INTO vectors VALUES(?, 'm', 1, x'0102')", (key,))
+        old.execute("INSERT INTO vectors VALUES(x'00', 'm', 1, x'0102')")
     made = VectorCache(path)
-    assert made.find([key]) == {key: b"\x01\x02"}
-    assert made.forget(lambda vector: True, change=True) == 1
-    assert made.stats().entries == 0
+    made.keep("m", rows(range(1)))
+    assert made.stats().entries == 1
+    with closing(apsw.Connection(path)) as new:
+        assert [name for (name,) in new.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")] == [
+            "entries"
+        ]

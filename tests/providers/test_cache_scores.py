@@ -11,12 +11,12 @@ from commonplace.providers.cache import ScoreCache
 PARTS = st.tuples(st.text(), st.text(), st.text())
 
 
-def test_what_was_not_used_for_longest_goes_first() -> None:
+def test_they_are_bounded() -> None:
     kept = ScoreCache(2)
-    kept.keep("m", {b"a": 0.1, b"b": 0.2})
-    assert kept.find([b"a"]) == {b"a": 0.1}
+    kept.keep("m", {b"a": 0.1, b"b": 0.0})
+    assert kept.find([b"a", b"b", b"c"]) == {b"a": 0.1, b"b": 0.0}
     kept.keep("m", {b"c": 0.3})
-    assert kept.find([b"a", b"b", b"c"]) == {b"a": 0.1, b"c": 0.3}
+    assert kept.find([b"a", b"b", b"c"]) == {b"c": 0.3}
 
 
 @given(PARTS, PARTS)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.providers.costs import Budget, Ledger, Prices
+from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.guard import Guard
 from commonplace.providers.refusals import Unanswered
 
 
 def meter(ledger: Ledger, cap: int | None = None) -> Guard[str, bytes]:
-    return Guard("fake", "fake", budget=Budget(ledger, cap))
+    return Guard(FakeEmbedder(), budget=Budget(ledger, cap))
 
 
 def rows(ledger: Ledger) -> list[tuple[object, ...]]:
@@ -120,7 +122,7 @@ def test_accounts_open_one_ledger_and_only_when_something_is_metered(tmp_path: P
     accounts.close()
     assert not workspace.ledger.exists()
     budget = accounts.budget(load(tmp_path).embedding)
-    with Guard("openai", "text-embedding-3-small", budget=budget).request("test", 1, 4, 5):
+    with Guard(SimpleNamespace(name="openai:text-embedding-3-small"), budget=budget).request("test", 1, 4, 5):
         pass
     accounts.close()
     assert workspace.ledger.exists()

@@ -35,14 +35,14 @@ def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
     assert found["BAAI/bge-small-en-v1.5"].here
     assert all(one.about for one in found.values())
     order = list(found)
-    assert set(order[:3]) == set(services.models("fastembed", "suggested"))
+    assert set(order[:3]) == set(services.embedding("fastembed").suggested)
     assert order[3] == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
 
 
 @needs_fastembed
 def test_every_suggestion_is_in_the_table() -> None:
-    assert set(services.models("fastembed", "suggested")) <= {row["model"] for row in fastembed.table()}
-    assert EMBEDDERS.find("fastembed").model in services.models("fastembed", "suggested")
+    assert set(services.embedding("fastembed").suggested) <= {row["model"] for row in fastembed.table()}
+    assert EMBEDDERS.find("fastembed").model in services.embedding("fastembed").suggested
 
 
 def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:

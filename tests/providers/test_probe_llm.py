@@ -53,7 +53,8 @@ def test_a_refused_key_is_told_and_never_shown(server: Server, tmp_path: Path, t
     assert KEY not in repr(found)
     (opened,) = breaker.opened()
     probe.llm(Workspace(tmp_path), told)
-    assert breaker.opened() == [opened], "asking again on purpose does not prolong it"
+    (again,) = breaker.opened()
+    assert again.until_s - opened.until_s < 60, "asking again on purpose does not prolong it"
     with pytest.raises(ProviderError):
         breaker.check(opened.name)
     server.answer = lambda request: Reply(answer("yes"))

@@ -200,7 +200,7 @@ def _ask(
     for number, question in enumerate(questions):
         started = time.perf_counter()
         try:
-            if home is None:
+            if not home:
                 result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
             else:
                 result = ask_engine(
@@ -225,13 +225,13 @@ def _ask(
         yield result
 
 
-def _home(memory: Memory, options: Options) -> qmd.Home | None:
-    """Have the engine that is to answer index a workspace; None for ours. Raises ProviderError."""
+def _home(memory: Memory, options: Options) -> str:
+    """Have the engine that is to answer index a workspace; "" for ours. Raises ProviderError."""
     if options.engine == ENGINES[0]:
-        return None
-    home = qmd.home_below(cache_folder(memory.workspace.root, options, options.engine))
+        return ""
+    home = str(cache_folder(memory.workspace.root, options, options.engine) / qmd.NAME)
     if options.fresh:
-        shutil.rmtree(home.folder, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)
     qmd.index(str(memory.workspace.root), home, vectors=options.mode != "lexical")
     return home
 

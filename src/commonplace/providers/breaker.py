@@ -1,8 +1,7 @@
 """A circuit breaker: a provider that failed is not asked for a while, in this process.
 
 A permanent failure (wrong key, unknown model, quota used up) opens the breaker at once, longer each time;
-passing failures open it briefly after a few in a row. When the time is over one trial call is let through,
-and the others wait for its end (M. Nygard, Release It!).
+other failures open it briefly after a few in a row (M. Nygard, Release It!).
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from commonplace.base.tuples import NamedTuple
 COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # after permanent failures, doubled each time
 PASSING_S = 30.0
 PASSING_FAILURES = 3  # in a row
+_ODD_REQUEST = frozenset({400, 422})  # may be about one request: several in a row say something of the model
 
 
 class Opened(NamedTuple):
@@ -41,7 +41,6 @@ class _State:
     passing: int = 0
     until_s: float = 0.0
     reason: str = ""
-    on_trial: bool = False
 
 
 class Breaker:
@@ -54,26 +53,20 @@ class Breaker:
         self._lock = fork.renewed(threading.RLock())
 
     def check(self, name: str) -> None:
-        """Pass if a call may be made now; it may be the one trial call. Raises ProviderError."""
-        with self._lock:
-            state, now = self._states.get(name), self._clock()
-            if state is None or not state.until_s:
-                return
-            if now >= state.until_s and not state.on_trial:
-                state.on_trial = True
-                return
-            message = f"left alone after a failure ({state.reason})"
-            wait_s = max(0.0, state.until_s - now) or None
-            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=bool(state.permanent))
+        """Raise ProviderError if the provider is not to be asked now."""
+        if opened := self.find(name):
+            message = f"left alone after a failure ({opened.reason})"
+            wait_s = opened.until_s - self._clock()
+            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=opened.permanent)
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Count a failure, which may open the breaker; one of a call while it is open is ignored."""
+        """Count a failure, which may open the breaker; ignore one of a call while it is open."""
         with self._lock:
             if self.find(name) is not None:
                 return
             state = self._states.setdefault(name, _State())
-            state.reason, state.on_trial, pause = str(error), False, PASSING_S
-            if error.permanent:
+            state.reason, pause = str(error), PASSING_S
+            if error.permanent and error.status not in _ODD_REQUEST:
                 state.permanent += 1
                 pause = COOL_OFF_S * 2 ** min(state.permanent - 1, 16)
             else:
@@ -86,12 +79,6 @@ class Breaker:
         """Forget the failures of a provider."""
         with self._lock:
             self._states.pop(name, None)
-
-    def unclaimed(self, name: str) -> None:
-        """Let another call be the trial: this one was not made, or its end is not known."""
-        with self._lock:
-            if name in self._states:
-                self._states[name].on_trial = False
 
     def opened(self) -> list[Opened]:
         """Return the providers that are not asked now, by name."""

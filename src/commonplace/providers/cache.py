@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -36,11 +34,11 @@ MAX_AGE_S = 30 * 86_400.0  # of completions
 _SPARE = 0.1  # of the limit is free after the oldest had to go, so that this comes seldom
 _BUSY_S = 2.0
 _SCHEMA = """
-DROP TABLE IF EXISTS answers;  -- of version 0.1
+DROP TABLE IF EXISTS answers;  -- of version 0.1, as the next
+DROP TABLE IF EXISTS vectors;
 CREATE TABLE IF NOT EXISTS entries(
     key BLOB PRIMARY KEY, model TEXT NOT NULL, made REAL NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)
-"""
+CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)"""
 
 
 class CacheStats(NamedTuple):
@@ -66,7 +64,7 @@ class _DiskCache:
         """Count the entries; an empty count without a file. Raises NoteUnreadable."""
         if not self.path.exists():
             return CacheStats(0, 0, {})
-        with self._opened.reading() as connection:
+        with self._database.reading() as connection:
             rows: list[Any] = list(
                 connection.execute("SELECT model, count(*), min(made) FROM entries GROUP BY 1 ORDER BY 1")
             )
@@ -89,14 +87,14 @@ class _DiskCache:
         if not paths.root_of(self.path).is_file(self.path):
             return 0
         try:
-            with self._opened.reading() as connection:
+            with self._database.reading() as connection:
                 rows = connection.execute("SELECT key, value FROM entries")
                 keys = [(key,) for key, value in rows if holds(value)]
             if change:
-                with self._opened.transaction() as connection:
+                with self._database.transaction() as connection:
                     connection.execute("PRAGMA secure_delete=ON")
                     connection.executemany("DELETE FROM entries WHERE key = ?", keys)
-                with self._opened.reading() as connection:
+                with self._database.reading() as connection:
                     compact(connection, self.path)
             return len(keys)
         except NoteUnreadable as error:
@@ -112,11 +110,6 @@ class _DiskCache:
         """Close the file; it is opened again when it is needed."""
         self._database.close()
 
-    @property
-    def _opened(self) -> Database:
-        """The file."""
-        return self._database
-
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
         """Go on without the cache; a damaged one is deleted, and made anew with the next answer."""
@@ -127,25 +120,29 @@ class _DiskCache:
                 self._database.remove()
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
-        """The values of these keys that are not too old."""
+        """Return the values of these keys that are not too old."""
         values: dict[bytes, Any] = {}
         if not self.path.exists():
             return values
         select, since = "SELECT value FROM entries WHERE key = ? AND made > ?", time.time() - self._max_age_s
-        with self._forgiving(), self._opened.reading() as connection:
+        with self._forgiving(), self._database.reading() as connection:
             for key in keys:
-                value = connection.execute(select, (key, since)).get
-                if value is not None:
+                if (value := connection.execute(select, (key, since)).get) is not None:
                     values[key] = value
         return values
 
-    def _write(self, model: str, values: Mapping[bytes, bytes]) -> None:
-        """Keep values; those that are too old go, and the oldest when there are too many."""
+    def _write(self, model: str, values: Mapping[bytes, bytes], before: str = "") -> None:
+        """Keep values; those that are too old go, and the oldest when there are too many.
+
+        `before` is a statement that is run first, with `model` for its parameter.
+        """
         now = time.time()
         rows = [(key, model, now, value) for key, value in values.items()]
         if not rows or self.limit <= 0:
             return
-        with self._forgiving(), self._opened.transaction() as connection:
+        with self._forgiving(), self._database.transaction() as connection:
+            if before:
+                connection.execute(before, (model,))
             connection.executemany("INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?)", rows)
             if self._max_age_s < float("inf"):
                 connection.execute("DELETE FROM entries WHERE made <= ?", (now - self._max_age_s,))
@@ -162,45 +159,12 @@ class VectorCache(_DiskCache):
     def __init__(self, path: Path | None = None, limit: int = MAX_VECTORS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first vector."""
         super().__init__(path or paths.user_cache_dir() / "vectors.sqlite", limit)
-        self._is_taken_over = False
-
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the known vectors by key; vectors of several lengths are deleted instead.
-
-        A server has another model behind that name then.
-        """
-        found = self._read(keys)
-        if len({len(vector) for vector in found.values()}) < 2:
-            return found
-        with self._forgiving(), self._opened.transaction() as connection:
-            connection.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key in found])
-        return {}
+        self.find = self._read
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors of a model; its others of another length go: a server has another model there now."""
-        if not vectors:
-            return
-        length = len(next(iter(vectors.values())))
-        latest = "SELECT length(value) FROM entries WHERE model = ? ORDER BY made DESC LIMIT 1"
-        if self.path.exists():
-            with self._forgiving(), self._opened.transaction() as connection:
-                if connection.execute(latest, (model,)).get not in (None, length):
-                    stale = "DELETE FROM entries WHERE model = ? AND length(value) <> ?"
-                    connection.execute(stale, (model, length))
-        self._write(model, vectors)
-
-    @property
-    def _opened(self) -> Database:
-        """The file, with the vectors that version 0.1 kept: they may have been paid for."""
-        database = super()._opened
-        if not self._is_taken_over:
-            with database.transaction() as connection:
-                if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'").get:
-                    columns = "key, model, used_s, vector"
-                    connection.execute(f"INSERT OR IGNORE INTO entries SELECT {columns} FROM vectors")
-                    connection.execute("DROP TABLE vectors")
-            self._is_taken_over = True
-        return database
+        length = len(next(iter(vectors.values()), b""))
+        self._write(model, vectors, f"DELETE FROM entries WHERE model = ? AND length(value) <> {length}")
 
 
 class AnswerCache(_DiskCache):
@@ -240,33 +204,23 @@ class AnswerCache(_DiskCache):
 
 
 class ScoreCache:
-    """Scores of one process by model, question and text; the least recently used go first.
+    """Scores of one process by model, question and text; when there are too many, all go.
 
     They are not kept on disk: two processes rarely score the same question.
     """
 
     def __init__(self, entries: int = MAX_SCORES) -> None:
         """Make an empty cache for so many scores."""
-        self._entries = entries
-        self._scores: OrderedDict[bytes, float] = OrderedDict()
-        self._lock = threading.Lock()
+        self._entries, self._scores = entries, dict[bytes, float]()
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, float]:
         """Return the known scores of these keys."""
-        with self._lock:
-            known = {key: self._scores[key] for key in keys if key in self._scores}
-            for key in known:
-                self._scores.move_to_end(key)
-        return known
+        return {key: score for key in keys if (score := self._scores.get(key)) is not None}
 
     def keep(self, model: str, scores: Mapping[bytes, float]) -> None:
         """Keep scores."""
-        with self._lock:
-            for key, score in scores.items():
-                self._scores[key] = score
-                self._scores.move_to_end(key)
-            while len(self._scores) > self._entries:
-                self._scores.popitem(last=False)
+        kept = self._scores if len(self._scores) + len(scores) <= self._entries else {}
+        self._scores = {**kept, **scores}
 
 
 def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -300,11 +254,7 @@ def vector_key(model: str, kind: str, text: str) -> bytes:
 
 def score_key(model: str, question: str, text: str) -> bytes:
     """Return the identity of a score: 16 bytes of all that it depends on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (part.encode("utf-8", "surrogatepass") for part in (model, question, text)):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    return digest.digest()
+    return hashlib.blake2b(ascii((model, question, text)).encode(), digest_size=16).digest()
 
 
 def answer_key(model: str, request: Request) -> bytes:

@@ -19,6 +19,7 @@ from commonplace.config.providers import Provider as Provider
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.http import Endpoint
     from commonplace.providers.llm.base import Model
 
 T = TypeVar("T")
@@ -64,25 +65,19 @@ class Catalog(Generic[T]):
     """Rows by name, and the models `T` made so far; safe to use from several threads."""
 
     def __init__(
-        self,
-        rows: Iterable[Provider],
-        kind: str,
-        group: str,
-        noun: str = "provider",
-        *,
-        variable: str = "",
-        local: bool = False,
+        self, rows: Iterable[Provider], kind: str, noun: str = "provider", *, local: bool = False
     ) -> None:
-        """Take the built-in rows. Others come as `Provider` objects from an entry point group.
+        """Take the built-in rows; others are `Provider` objects of the entry points `group`.
 
-        `kind` is the table of settings that names one, `noun` what people call it, `variable` an environment
-        variable whose key is for all providers of the kind, `local` what holds of rows that do not say it.
+        `kind` is the table of settings that names one, `noun` what people call it, `local` what holds of
+        rows that do not say it.
         """
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
         self.renew()
         fork.renew_in_child(self, Catalog.renew)
-        self.kind, self.group, self.noun, self.variable, self.local = kind, group, noun, variable, local
+        self.kind, self.noun, self.local = kind, noun, local
+        self.group = f"commonplace.{ {'embedding': 'embedders', 'llm': 'llms'}.get(kind, 'rerankers') }"
 
     def renew(self) -> None:
         """Begin with a lock that no thread holds: new, or in a child after a fork."""
@@ -97,10 +92,10 @@ class Catalog(Generic[T]):
             points = (point.load() for point in entry_points(group=self.group))
             installed = {row.name: row for row in points if isinstance(row, Provider)}
             if name not in installed:
-                if name in gone.PROVIDERS:
-                    raise ConfigError(f"{self.kind}.provider", f"{name} is gone: {gone.PROVIDERS[name]}")
                 known = ", ".join([*self.rows, *installed, "none"])
-                raise ConfigError(f"{self.kind}.provider", f"unknown {self.noun} {name!r}; known: {known}")
+                why = f"{name} is gone: {gone.PROVIDERS[name]}" if name in gone.PROVIDERS else ""
+                why = why or f"unknown {self.noun} {name!r}; known: {known}"
+                raise ConfigError(f"{self.kind}.provider", why)
             row = installed[name]
         return row if row.local is not None else row._replace(local=self.local)
 
@@ -127,22 +122,32 @@ class Catalog(Generic[T]):
 
         A provider's own variable is for its own address only. Raises ConfigError for an unknown provider.
         """
-        row = self.find(spec.provider)
-        key = spec.key or (
-            credentials.from_environment([self.variable], environ) if self.variable else spec.key
-        )
+        row, key = self.find(spec.provider), spec.key
+        if self.kind == "llm":
+            key = key or credentials.from_environment([LLM_KEY], environ)
         return credentials.at_address(key, row.keys, spec.base_url, row.base_url, environ)
 
-    def needed_key(self, spec: Spec) -> Secret:
-        """Return the key to send. Raises ProviderError where the provider's own address is asked without."""
+    def connect(
+        self, spec: Spec, *, needs_model: bool = True, header: str = "Authorization", scheme: str = "Bearer "
+    ) -> tuple[str, Endpoint]:
+        """Return the model to name and the endpoint to ask, with the provider's defaults; no request is made.
+
+        `header` and `scheme` carry the key. Raises ConfigError for a missing model or address, ProviderError
+        for a missing key or an unfit address.
+        """
+        from commonplace.providers.http import Endpoint
+
         row, key = self.find(spec.provider), self.key(spec)
+        model, base_url = spec.model or row.model, spec.base_url or row.base_url
         if row.keys and not key and credentials.is_own(spec.base_url, row.base_url):
             raise ProviderError(row.name, f"no key: set {' or '.join(row.keys)}", permanent=True)
-        return key
+        for name, value in (("base_url", base_url), ("model", model or not needs_model)):
+            if not value:
+                message = f"{row.name} needs one; set it in your own config.toml"
+                raise ConfigError(f"{self.kind}.{name}", message)
+        return model, Endpoint(row.name, base_url, key, header=header, scheme=scheme)
 
 
-EMBEDDERS: Catalog[Embedder] = Catalog(
-    providers.EMBEDDERS, "embedding", "commonplace.embedders", "model", local=True
-)
-LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm", "commonplace.llms", variable=LLM_KEY)
-RERANKERS: Catalog[Reranker] = Catalog(providers.RERANKERS, "reranking", "commonplace.rerankers")
+EMBEDDERS: Catalog[Embedder] = Catalog(providers.EMBEDDERS, "embedding", "model", local=True)
+LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm")
+RERANKERS: Catalog[Reranker] = Catalog(providers.RERANKERS, "reranking")

@@ -225,7 +225,7 @@ class Ledger:
         if not paths.root_of(self.database.path).is_file(self.database.path):
             return []
         with self.database.reading() as connection:
-            return list(connection.execute(query, values))  # type: ignore[arg-type]
+            return list(connection.execute(query, values))
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""

@@ -57,7 +57,7 @@ def is_missing(spec: Spec) -> bool:
     """Tell whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
     if spec.provider != fastembed.PROVIDER:
         return False
-    return not fastembed.is_here(fastembed.find(spec.model))
+    return fastembed.place(fastembed.find(spec.model)) is None
 
 
 def work(kind: fastembed.Kind, name: str) -> None:
@@ -69,22 +69,21 @@ def work(kind: fastembed.Kind, name: str) -> None:
         sys.exit(1)
 
 
-def size_of(folder: Path) -> int:
-    """Return the bytes of the files in a folder and those it links to, each file once."""
-    sizes: dict[tuple[int, int], int] = {}
+def size_of(folder: Path, *, follow: bool = False) -> int:
+    """Return the bytes of the files in a folder; of links, with `follow`, those of what they lead to."""
+    size = 0
     for parent, _, names in os.walk(folder):  # which passes over folders that vanish while it looks
         for name in names:
             with suppress(OSError):  # so do files
-                state = os.stat(os.path.join(parent, name))
-                sizes[state.st_dev, state.st_ino] = state.st_size
-    return sum(sizes.values())
+                size += os.stat(os.path.join(parent, name), follow_symlinks=follow).st_size
+    return size
 
 
 def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progress) -> Fetched:
     """Fetch the model of a row in a process of its own, which ends with this one. Raises ProviderError."""
     name, total, folder = str(row["model"]), _size(row), fastembed.cache_of(row)
     if place := fastembed.place(row):
-        return Fetched(name, str(place), size_of(place), True)
+        return Fetched(name, str(place), size_of(place, follow=True), True)
     environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
     command = installation.python("-c", _PROGRAM, kind, name)
     null = subprocess.DEVNULL
@@ -103,7 +102,7 @@ def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progres
         reason = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise ProviderError(fastembed.PROVIDER, reason or f"{name} cannot be fetched; run it again")
     progress(total, total)
-    return Fetched(name, str(place), size_of(place))
+    return Fetched(name, str(place), size_of(place, follow=True))
 
 
 # --- what providers offer ------------------------------------------------------------------------------
@@ -132,16 +131,10 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
     MissingExtra, ProviderError.
     """
     provider, row = spec.provider, EMBEDDERS.find(spec.provider)
-    suggested = services.models(provider, "suggested")
-    if provider == "fastembed":
+    service = services.embedding(provider)
+    if provider == fastembed.PROVIDER:
         models = [
-            Offer(
-                str(one["model"]),
-                int(one["dim"]),
-                _size(one),
-                str(one["description"]),
-                fastembed.is_here(one),
-            )
+            Offer(one["model"], one["dim"], _size(one), one["description"], fastembed.place(one) is not None)
             for one in fastembed.table()
         ]
     elif provider in ("ollama", "compatible"):
@@ -152,10 +145,10 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
         base_url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1" if provider == "ollama" else base_url
         names = [name.removesuffix(":latest") for name in _served(provider, base_url, spec.key)]
         models = [_known(name, here=True) for name in names]
-        models += [_known(name, here=False) for name in suggested if name not in names]
+        models += [_known(name, here=False) for name in service.suggested if name not in names]
     else:
-        models = [_known(name) for name in dict.fromkeys((row.model, *services.models(provider))) if name]
-    models = [offer._replace(suggested=offer.model in suggested) for offer in models]
+        models = [_known(name) for name in dict.fromkeys((row.model, *service.models)) if name]
+    models = [offer._replace(suggested=offer.model in service.suggested) for offer in models]
     return tuple(sorted(models, key=lambda offer: (not offer.suggested, not offer.here, offer.model.lower())))
 
 

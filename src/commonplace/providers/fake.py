@@ -6,7 +6,6 @@ import re
 import threading
 import zlib
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import ProviderError
@@ -75,25 +74,19 @@ class FakeModel:
         """Give the next answer. Raises ProviderError when the list has come to its end."""
         with self._lock:
             self.requests.append(request)
-            answer = None if self._rule else next(self._list, None)
-        if self._rule:
-            answer = self._rule(request)
+            answer = next(self._list, None) if self._rule is None else None
+        answer = self._rule(request) if self._rule else answer
         if answer is None:
             raise ProviderError(self.provider, "no answer is left in the script", permanent=True)
         if isinstance(answer, Exception):
             raise answer
-        if isinstance(answer, Completion):
-            return answer
-        return counted(Completion(answer, self.name), request)
+        return answer if isinstance(answer, Completion) else counted(Completion(answer, self.name), request)
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Give the next answer word by word."""
         whole = self.answer(request)
-        for piece in whole.text.splitlines(keepends=True) or [""]:
-            words = piece.split(" ")
-            spaced = (word if place == len(words) else f"{word} " for place, word in enumerate(words, 1))
-            yield from filter(None, spaced)
-        return replace(whole)
+        yield from re.findall(r"[^ \n]*[ \n]|[^ \n]+", whole.text)
+        return whole
 
 
 class FakeReranker:

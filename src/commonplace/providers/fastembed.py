@@ -23,6 +23,7 @@ from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.config import keys
 from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
+from commonplace.providers.embedding.remote import unit_rows
 from commonplace.providers.reranking import sigmoid
 from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
 
@@ -72,11 +73,6 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
     return rows[name.lower()]
 
 
-def is_here(row: Mapping[str, Any]) -> bool:
-    """Tell whether all files of a model are in `folder()`."""
-    return place(row) is not None
-
-
 def place(row: Mapping[str, Any]) -> Path | None:
     """Return the folder with all files of a model, a revision or an unpacked archive; None if missing."""
     name = str(row["model"]).rpartition("/")[2]
@@ -97,7 +93,7 @@ def download(name: str, kind: Kind = "embedding") -> None:
     The one function that reaches for the network. Raises as `find` and `opened` do.
     """
     row = find(name, kind)
-    if not is_here(row):
+    if place(row) is None:
         # See that models can be had at all, before a library tries for a minute.
         from huggingface_hub import constants
 
@@ -135,12 +131,7 @@ def opened(row: Mapping[str, Any], kind: Kind = "embedding", *, fetch: bool = Fa
 
     def work() -> Any:  # noqa: ANN401
         try:
-            return make(
-                row["model"],
-                cache_dir=str(folder()),
-                local_files_only=not fetch,
-                **session,
-            )
+            return make(row["model"], cache_dir=str(folder()), local_files_only=not fetch, **session)
         except ValueError as error:
             if "from any source" in str(error):
                 raise absent(row["model"], fetch=fetch) from error
@@ -226,7 +217,9 @@ class LocalEmbedder:
             def work(text: str) -> Floats:
                 prefixed = prefix + runtime.clean(text, characters)
                 # One text at a time, so that it is not padded.
-                return unit(runtime.run(PROVIDER, lambda: next(iter(run([prefixed])))), self.dimensions)
+                vector = runtime.run(PROVIDER, lambda: next(iter(run([prefixed]))))
+                row: Floats = unit_rows(PROVIDER, [vector[: self.dimensions].tolist()], 1, patch=True)[0]
+                return row
 
             return np.stack(runtime.each(work, texts))
 
@@ -234,24 +227,6 @@ class LocalEmbedder:
 def _identity(path: Path) -> tuple[str, str, int]:
     """The identity of a file: in the hub's cache it is a link to a blob that is named by its hash."""
     return path.name, Path(os.path.realpath(path)).name, path.stat().st_size
-
-
-def unit(vector: Floats, dimensions: int) -> Floats:
-    """Cut a vector to its first dimensions and scale it to length 1, as float32.
-
-    A vector of zeros, as of a text without tokens, becomes the first unit vector. Raises ProviderError for a
-    vector that is too short or holds no numbers.
-    """
-    import numpy as np
-
-    cut = np.asarray(vector, np.float64)[:dimensions]
-    if cut.shape != (dimensions,) or not np.isfinite(cut).all():
-        raise ProviderError(PROVIDER, "the model failed (its vector is too short or holds no numbers)")
-    length = float(np.linalg.norm(cut))
-    if not length:
-        cut[0] = length = 1.0
-    row: Floats = (cut / length).astype(np.float32)
-    return row
 
 
 class LocalReranker:
@@ -287,9 +262,7 @@ class LocalReranker:
         """Keep no connection; the model is given back when it is idle."""
 
 
-def load(spec: Spec) -> LocalEmbedder:
-    """Make an embedding model. Raises as `LocalEmbedder` does."""
-    return LocalEmbedder(spec)
+load = LocalEmbedder
 
 
 def load_reranker(spec: Spec) -> LocalReranker:
@@ -299,7 +272,7 @@ def load_reranker(spec: Spec) -> LocalReranker:
     """
     row = find(spec.model, "reranking")
     name = str(row["model"])
-    if not is_here(row):
+    if place(row) is None:
         raise absent(name)
 
     def load() -> Any:  # noqa: ANN401

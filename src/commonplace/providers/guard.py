@@ -1,6 +1,6 @@
 """The chain around every model behind a server: cache → breaker → budget → call → record → keep.
 
-The same chain serves vectors, scores and completions. Every part but the model can be left out.
+The same chain serves vectors, scores and completions.
 """
 
 from __future__ import annotations
@@ -55,33 +55,28 @@ def unwatched(*request: object, **how: object) -> Iterator[Call]:
 
 
 class Guard(Generic[Request, Answer]):
-    """One model's cache, breaker and budget; safe to share between threads.
-
-    `fingerprint` names the model in the cache, `breaker_name` at the breaker, which lets every call of a
-    `trial` through. A refusal of a status in `passing` may be about one request only: several in a row say
-    something of the model.
-    """
+    """A model behind cache, breaker and budget, each of which can be left out; safe in several threads."""
 
     def __init__(
         self,
-        provider: str,
-        model: str,
+        inner: Any,  # noqa: ANN401 - an Embedder, Reranker or Model
+        provider: str = "",
+        model_name: str = "",
         *,
-        fingerprint: str = "",
         store: Store[Answer] | None = None,
         breaker: Breaker | None = None,
-        breaker_name: str = "",
         budget: Budget | None = None,
-        passing: frozenset[int] = frozenset(),
-        trial: bool = False,
     ) -> None:
-        """Name provider and model as the table of prices does, and put the parts around them."""
-        self.provider, self.model, self.fingerprint = provider, model, fingerprint
-        self.store, self.budget = store, budget
-        self._breaker, self._passing, self._trial = breaker, passing, trial
-        self._breaker_name = breaker_name or f"{provider}/{model}"
+        """Wrap a model; the table of prices knows it by provider and model name, by default of its name."""
+        before, _, after = inner.name.partition(":")
+        self.inner, self.name = inner, inner.name
+        self.provider = provider or before
+        self.model_name = model_name or getattr(inner, "model", "") or after or before
+        self.fingerprint: str = getattr(inner, "fingerprint", inner.name)
+        self.breaker_name = getattr(inner, "breaker_name", "") or f"{self.provider}/{self.model_name}"
+        self.store, self.breaker, self.budget = store, breaker, budget
 
-    def __call__(
+    def answers(
         self,
         requests: Sequence[Request],
         key: Callable[[Request], bytes],
@@ -126,28 +121,22 @@ class Guard(Generic[Request, Answer]):
 
         A text that is too long, or a cap, is not a failure of the provider. Raises ProviderError.
         """
-        breaker, name = self._breaker, self._breaker_name
-        if breaker is None:
+        if self.breaker is None:
             yield
             return
-        if not self._trial:
-            breaker.check(name)
+        self.breaker.check(self.breaker_name)
         try:
             yield
         except ProviderError as error:
-            if isinstance(error, TooLarge):
-                breaker.unclaimed(name)
-            elif error.status in self._passing:
-                message = str(error).removeprefix(f"{error.provider}: ")
-                passing = ProviderError(error.provider, message, error.retry_after_s, status=error.status)
-                breaker.failed(name, passing)
-            else:
-                breaker.failed(name, error)
+            if not isinstance(error, TooLarge):
+                self.breaker.failed(self.breaker_name, error)
             raise
-        except BaseException:
-            breaker.unclaimed(name)
-            raise
-        breaker.succeeded(name)
+        self.breaker.succeeded(self.breaker_name)
+
+    def forget_failures(self) -> None:
+        """Ask the provider again, though it failed."""
+        if self.breaker is not None:
+            self.breaker.succeeded(self.breaker_name)
 
     @contextmanager
     def request(
@@ -170,7 +159,7 @@ class Guard(Generic[Request, Answer]):
         if self.budget is not None:
             with self._written():
                 price = self.price(most, most_out, batched=batched)
-                name = f"{self.provider}/{self.model}"
+                name = f"{self.provider}/{self.model_name}"
                 reservation = self.budget.reserve(most + most_out, price, lifetime_s, model=name)
         charged = True  # Ctrl-C in the middle of it may be charged as well
         try:
@@ -190,15 +179,13 @@ class Guard(Generic[Request, Answer]):
         """Return what so many tokens cost, in billionths of a dollar; None where no price is known."""
         if self.budget is None:
             return None
-        return self.budget.prices.cost(self.provider, self.model, tokens, tokens_out, batched=batched)
+        return self.budget.prices.cost(self.provider, self.model_name, tokens, tokens_out, batched=batched)
 
     def _record(self, purpose: str, tokens: int, tokens_out: int, outcome: str, **how: Any) -> None:  # noqa: ANN401
-        budget = self.budget
-        if budget is None:
-            return
-        names = (purpose, self.provider, self.model)
-        with self._written():
-            budget.ledger.record(*names, tokens, tokens_out, outcome=outcome, **how)
+        if self.budget is not None:
+            names = (purpose, self.provider, self.model_name)
+            with self._written():
+                self.budget.ledger.record(*names, tokens, tokens_out, outcome=outcome, **how)
 
     @contextmanager
     def _written(self) -> Iterator[None]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import httpx
 
 
-READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
 _KEEP_ALIVE_S = 30.0
@@ -101,22 +100,15 @@ class Endpoint:
         return is_loopback(self._host)
 
     def post(
-        self,
-        path: str,
-        body: object,
-        deadline: Deadline,
-        *,
-        attempts: int = ATTEMPTS,
-        max_bytes: int | None = None,
-        silence_s: float = READ_S,
+        self, path: str, body: object, deadline: Deadline, *, attempts: int = ATTEMPTS, max_bytes: int = 0
     ) -> object:
         """Send JSON to a path below the address and return the JSON that comes back.
 
-        Raises ProviderError when it cannot be had before the deadline, refusals.TooLarge for a request that
-        is longer than the provider takes.
+        Raises ProviderError when it cannot be had before the deadline or is an error, refusals.TooLarge for a
+        request that is longer than the provider takes.
         """
-        how = {"attempts": attempts, "max_bytes": max_bytes, "silence_s": silence_s}
-        return self.parse(self.send("POST", path, deadline, _json(body), _JSON, **how))  # type: ignore[arg-type]
+        answer = self.send("POST", path, deadline, _json(body), _JSON, attempts=attempts, max_bytes=max_bytes)
+        return self.checked(self.parse(answer))
 
     def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""
@@ -133,8 +125,8 @@ class Endpoint:
 
     def checked(self, data: object) -> object:
         """Return JSON; some servers put an error into an answer of status 200. Raises ProviderError."""
-        if isinstance(data, dict) and data.get("error"):
-            code = data["error"].get("code") if isinstance(data["error"], dict) else None
+        if error := as_dict(data).get("error"):
+            code = as_dict(error).get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
             body = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
             raise refusals.translate(self.provider, status, {}, body, self._key)
@@ -149,31 +141,29 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         *,
         attempts: int = ATTEMPTS,
-        max_bytes: int | None = None,
-        silence_s: float = READ_S,
+        max_bytes: int = 0,
     ) -> Answer:
         """Send a request, again after passing faults, until the deadline; return an answer of 2xx.
 
         `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
         `retry_after_s` where the provider asked to wait longer than is left.
         """
-        most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
 
         def once() -> Answer:
-            with self._answer(method, path, deadline, content, headers or {}, silence_s) as response:
-                body = self._read(response, most, deadline)
+            with self._answer(method, path, deadline, content, headers) as response:
+                body = self._read(response, max_bytes or MAX_ANSWER_BYTES, deadline)
             return Answer(response.status_code, response.headers, body)
 
         return repeated(lambda: within(self.provider, once, deadline, self.origin), deadline, attempts)
 
     def lines(
-        self, path: str, body: object, deadline: Deadline, max_bytes: int, *, silence_s: float
+        self, path: str, body: object, deadline: Deadline, max_bytes: int
     ) -> Generator[bytes, None, None]:
         """Send JSON once, and yield the lines of a stream of events as they come.
 
         The reader keeps to the deadline (`attempts.relayed`). Raises ProviderError.
         """
-        with self._answer("POST", path, deadline, _json(body), _JSON, silence_s) as response:
+        with self._answer("POST", path, deadline, _json(body), _JSON) as response:
             content_type = response.headers.get("content-type", "")
             if "event-stream" not in content_type:
                 whole = self._read(response, max_bytes, deadline)
@@ -203,10 +193,9 @@ class Endpoint:
         path: str,
         deadline: Deadline,
         content: bytes | None,
-        headers: Mapping[str, str],
-        silence_s: float,
+        headers: Mapping[str, str] | None,
     ) -> Iterator[httpx.Response]:
-        """An answer of 2xx, to be read here. Raises ProviderError, permanent if a retry is useless."""
+        """Yield an answer of 2xx, to be read here. Raises ProviderError, permanent if a retry is useless."""
         import httpx
 
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
@@ -214,13 +203,11 @@ class Endpoint:
             message = "the provider names an address of another host"
             raise ProviderError(self.provider, message, permanent=True)
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
-        headers = {**headers, **key}
         left = max(deadline.left_s(), 0.001)
-        connect_s = min(REACH_S, left)
-        timeout = httpx.Timeout(min(silence_s, left), connect=connect_s)
+        timeout = httpx.Timeout(left, connect=min(REACH_S, left))
         try:
             with self._opened().stream(
-                method, url, content=content, headers=headers, timeout=timeout
+                method, url, content=content, headers={**(headers or {}), **key}, timeout=timeout
             ) as response:
                 if response.is_success:
                     yield response
@@ -228,7 +215,7 @@ class Endpoint:
                 body = self._read(response, MAX_ERROR_BYTES, deadline)
         except httpx.TimeoutException as error:
             unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            waited = max(0.1, round(connect_s if unsent else min(silence_s, left), 1))
+            waited = max(0.1, round(min(REACH_S, left) if unsent else left, 1))
             message = f"{self.origin} did not answer within {waited:g} s"
             raise (Unreachable if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
@@ -253,8 +240,8 @@ class Endpoint:
         untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         if isinstance(error, httpx.ConnectError) and not untrusted:
             return Unreachable(self.provider, message)
-        permanent = untrusted or not isinstance(error, httpx.TransportError)
-        return ProviderError(self.provider, message, permanent=permanent)
+        lasting = untrusted or not isinstance(error, httpx.TransportError)
+        return ProviderError(self.provider, message, permanent=lasting)
 
     def _read(self, response: httpx.Response, limit: int, deadline: Deadline) -> bytes:
         """The body, as far as time allows; that of an error is cut where it is too large."""

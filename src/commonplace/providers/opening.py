@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from commonplace.base import remedies
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
 _OLLAMA_PORT = ":11434"
-_scores: list[ScoreCache] = []  # the one of this process, once it is needed
 
 
 class Choice(NamedTuple):
@@ -56,16 +56,12 @@ def choose(settings: Embedding) -> Choice:
     A key in the environment, or a server that happens to run, does not choose: that is no permission to send
     notes there.
     """
+    model = settings.model
     if settings.provider != AUTO:
-        return Choice(settings.provider, settings.model)
+        return Choice(settings.provider, model)
     if settings.base_url:
         is_ollama = settings.base_url.rstrip("/").endswith(_OLLAMA_PORT)
-        return Choice("ollama" if is_ollama else "compatible", settings.model)
-    return _named(settings.model)
-
-
-def _named(model: str) -> Choice:
-    """The provider of a model by its name alone."""
+        return Choice("ollama" if is_ollama else "compatible", model)
     if not model:
         return Choice("builtin", "")
     owner, _, name = model.partition("/")
@@ -83,26 +79,19 @@ def specs(settings: Embedding) -> list[Spec]:
     A fallback is a provider's name, or `provider/model`; with the same provider it has its address and key.
     Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
     """
-    chosen = choose(settings)
-    first = Spec(
-        chosen.provider,
-        chosen.model,
-        settings.base_url,
-        credentials.named(settings.key, "embedding.key"),
-        settings.dimensions,
-    )
+    key = credentials.named(settings.key, "embedding.key")
+    first = Spec(*choose(settings), settings.base_url, key, settings.dimensions)
     named = [first]
     for name in settings.fallback:
         provider, _, model = name.partition("/")
-        place = {"base_url": first.base_url, "key": first.key} if provider == first.provider else {}
-        named.append(Spec(provider, model, **place))  # type: ignore[arg-type]
+        near = replace(first, model=model, dimensions=None)
+        named.append(near if provider == first.provider else Spec(provider, model))
     if settings.provider == AUTO:
         named.append(Spec("builtin"))
     # The deadlines of the settings do not apply to a model in this process.
+    long_s, short_s = settings.deadline_s, settings.query_deadline_s
     return [
-        spec
-        if is_local(spec)
-        else replace(spec, deadline_s=settings.deadline_s, query_deadline_s=settings.query_deadline_s)
+        spec if is_local(spec) else replace(spec, deadline_s=long_s, query_deadline_s=short_s)
         for spec in dict.fromkeys(named)
     ]
 
@@ -147,11 +136,13 @@ def _made(named: Sequence[Spec], settings: Embedding, ledger: Opened | None) -> 
         except CommonplaceError as error:
             yield str(error)
             continue
-        opened = breaker().find(getattr(model, "breaker_name", ""))
+        opened = SHARED.find(getattr(model, "breaker_name", ""))
         yield str(opened) if opened and opened.permanent else model
 
 
-def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Embedder:
+def guarded(
+    spec: Spec, settings: Embedding, ledger: Opened | None = None, *, cached: bool = True
+) -> Embedder:
     """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
 
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
@@ -167,18 +158,13 @@ def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Em
     from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.remote import GuardedEmbedder
 
-    calls, batches = ledger() if ledger else None, None
+    calls, store = ledger() if ledger else None, VectorCache() if cached else None
+    budget = calls.budget(settings) if calls else None
+    made = GuardedEmbedder(model, spec.provider, store=store, breaker=SHARED, budget=budget)
+    made.deadline_s = max(spec.deadline_s, spec.query_deadline_s)
     if calls and settings.batch and batch.supports(model):
-        batches = partial(batch.embed_each, model, batch.Store(calls))
-    return GuardedEmbedder(
-        model,
-        store=VectorCache(),
-        breaker=breaker(),
-        budget=calls.budget(settings) if calls else None,
-        provider=spec.provider,
-        deadline_s=max(settings.deadline_s, settings.query_deadline_s),
-        batches=batches,
-    )
+        made.batches = partial(batch.embed_each, model, batch.Store(calls))
+    return made
 
 
 def is_remote(model: Embedder) -> bool:
@@ -216,10 +202,11 @@ def breaker() -> Breaker:
 
 def left_alone(settings: Settings | None = None) -> list[str]:
     """Return the providers that this process does not ask now, a line each; with settings those they name."""
-    opened = breaker().opened()
+    opened = SHARED.opened()
     if settings is not None:
-        named = [choose(settings.embedding).provider, settings.llm.provider, settings.reranking.provider]
-        named += [name.partition("/")[0] for name in settings.embedding.fallback]
+        chosen = (choose(settings.embedding), settings.llm, settings.reranking)
+        fallback = (name.partition("/")[0] for name in settings.embedding.fallback)
+        named = set(chain((one.provider for one in chosen), fallback))
         opened = [one for one in opened if one.name.partition("#")[0].partition("/")[0] in named]
     return list(map(str, opened))
 
@@ -239,15 +226,14 @@ def open_llm(
     settings: Settings,
     *,
     cached: bool = True,
-    trial: bool = False,
     ledger: Ledger | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
     Calls are recorded and capped in a `ledger`, by default that of the workspace. Answers without a secret
-    are kept where they are to be `cached`. A `trial` is made whatever the breaker says. No request is made
-    yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    are kept where they are to be `cached`. No request is made yet. Raises ConfigError, ProviderError for an
+    unfit address or a missing key.
     """
     chosen = settings.llm
     if chosen.provider == NONE:
@@ -257,55 +243,54 @@ def open_llm(
     from commonplace.providers.costs import Ledger, load_prices
     from commonplace.providers.llm.client import Client
 
-    key = credentials.from_environment([LLM_KEY], environ)
-    key = key or credentials.named(chosen.key, "llm.key")
+    key = credentials.from_environment([LLM_KEY], environ) or credentials.named(chosen.key, "llm.key")
     model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
     if ledger is None and workspace is not None:
         ledger = Ledger(workspace.ledger, load_prices(environ), workspace)
-    cache = None
-    if chosen.cache and cached and not trial:
-        cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite")
-    budget = ledger.budget(chosen) if ledger else None
-    return Client(model, cache=cache, budget=budget, breaker=breaker(), trial=trial)
+    answers = AnswerCache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache and cached else None
+    return Client(model, cache=answers, budget=ledger.budget(chosen) if ledger else None, breaker=SHARED)
 
 
 # --- rerankers ----------------------------------------------------------------------------------------
 
 
+@cache
+def scores() -> ScoreCache:
+    """Return the scores of this process."""
+    from commonplace.providers.cache import ScoreCache
+
+    return ScoreCache()
+
+
 def open_reranker(
-    settings: Settings, ledger: Ledger | None = None, *, trial: bool = False
+    settings: Settings, ledger: Ledger | None = None, *, cached: bool = True
 ) -> GuardedReranker | None:
     """Make the reranker of the settings, or None without one, which is the default.
 
-    Its calls are recorded in the ledger, held to the caps of its table (the language model to those of
-    [llm]). Scores are kept in memory, for all that this process opens; a `trial` has no cache and is made
-    whatever the breaker says. No request is made yet. Raises ConfigError, MissingExtra, ProviderError for a
-    missing key, an unfit address or an absent model.
+    Its calls are recorded and capped in the ledger. Scores are kept in memory, for all that this process
+    opens, where they are to be `cached`. No request is made yet. Raises ConfigError, MissingExtra,
+    ProviderError for a missing key, an unfit address or an absent model.
     """
     chosen = settings.reranking
     if chosen.provider == NONE:
         return None
-    from commonplace.providers.cache import ScoreCache
     from commonplace.providers.reranking import GuardedReranker, RemoteReranker
 
-    if not _scores:
-        _scores.append(ScoreCache())
-    store = None if trial else _scores[0]
+    store = scores() if cached else None
     if chosen.provider == LLM:
         from commonplace.providers.llm.reranker import LlmReranker
 
-        client = open_llm(None, settings, trial=trial, ledger=ledger)
+        client = open_llm(None, settings, cached=cached, ledger=ledger)
         if client is None:
             message = f"llm needs a language model; {remedies.say('models.llm')}"
             raise ConfigError("reranking.provider", message)
-        language = LlmReranker(client, chosen.timeout_s)
-        return GuardedReranker(language, store=store, timeout_s=chosen.timeout_s)
+        return GuardedReranker(LlmReranker(client, chosen.timeout_s), store=store)
     key = credentials.named(chosen.key, "reranking.key")
     spec = Spec(chosen.provider, chosen.model, chosen.base_url, key, query_deadline_s=chosen.timeout_s)
     inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):
-        return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+        return GuardedReranker(inner, store=store)
     budget = ledger.budget(chosen) if ledger else None
-    return GuardedReranker(
-        inner, store=store, breaker=breaker(), budget=budget, trial=trial, timeout_s=chosen.timeout_s
-    )
+    made = GuardedReranker(inner, store=store, breaker=SHARED, budget=budget)
+    made.timeout_s = chosen.timeout_s
+    return made

@@ -1,4 +1,4 @@
-"""Texts into requests: how many tokens a text may have, where it is cut, what goes together.
+"""Texts into requests: how many tokens a text has, where it is cut, what goes together.
 
 No provider's tokenizer is at hand, so tokens are estimated: a third of the UTF-8 bytes. English prose has a
 little less, Chinese about as much, code and figures up to twice as much; the server refuses a text that
@@ -13,13 +13,10 @@ from typing import TypeVar
 from commonplace.markdown import comments
 from commonplace.providers.http import outgoing
 from commonplace.providers.refusals import TooLarge
-from commonplace.providers.services import Limits
 
 BYTES_PER_TOKEN = 3
-RULE = "cut-1"  # part of the fingerprint of every model behind it: change it with any change to `cut`
-_SEARCHED = 0.2  # of what is kept, from its end: how far a boundary is looked for
-# Never begin with what belongs to the character before: marks, joiners, selectors.
-_CLINGS = (("\u0300", "\u036f"), ("\u200d", "\u200d"), ("\ufe00", "\ufe0f"), ("\U0001f3fb", "\U0001f3ff"))
+RULE = "cut-1"  # part of the fingerprint of every model behind it: a new one embeds everything anew
+_SEARCHED = 0.8  # of what fits is kept at least
 _Result = TypeVar("_Result")
 
 
@@ -36,31 +33,16 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, max_tokens: int) -> str:
-    """Return as much of a text as has so many tokens, cut after a sentence, a word or a character.
+    """Return as much of a text as has so many tokens, up to the end of a word; at least one character.
 
-    Only the last fifth of what fits is given up for a better place. At least one character stays.
+    Only the last fifth of what fits is searched for a space.
     """
     if tokens(text) <= max_tokens:
         return text
     fitting = text.encode("utf-8", "replace")[: max(max_tokens, 1) * BYTES_PER_TOKEN]
-    end = max(1, len(fitting.decode("utf-8", "ignore")))
-
-    def clings(at: int) -> bool:
-        return text[at - 1] == "\u200d" or any(first <= text[at] <= last for first, last in _CLINGS)
-
-    while 1 < end < len(text) and clings(end):
-        end -= 1
-    start = end - int(end * _SEARCHED)
-
-    def ends_sentence(at: int) -> bool:
-        return text[at] in "。！？…\n" or (text[at] in ".!?" and at < end and text[at + 1].isspace())
-
-    for is_boundary in (ends_sentence, lambda at: text[at].isspace()):
-        places = range(min(end, len(text) - 1), start - 1, -1)
-        last = next((at for at in places if is_boundary(at)), None)
-        if last is not None and (shorter := text[: min(last + 1, end)].rstrip()):
-            return shorter
-    return text[:end]
+    most = max(1, len(fitting.decode("utf-8", "ignore")))
+    end = next((at for at in range(most, int(most * _SEARCHED), -1) if text[at].isspace()), most)
+    return text[:end].rstrip() or text[:most]
 
 
 def halve(text: str) -> str:
@@ -69,14 +51,14 @@ def halve(text: str) -> str:
     return cut(text, size // 2) if size >= 8 else ""
 
 
-def pack(sizes: Iterable[int], limits: Limits) -> Iterator[range]:
-    """Yield which texts go into each request, in order: as many as fit by number and by tokens.
+def pack(sizes: Iterable[int], inputs: int, most: int) -> Iterator[range]:
+    """Yield which texts go into each request, in order: at most so many `inputs`, and `most` tokens.
 
     `sizes` are the tokens of each text; one that is larger than a request goes alone.
     """
     start, held, place = 0, 0, -1
     for place, size in enumerate(sizes):
-        if place > start and (place - start >= limits.inputs or held + size > limits.tokens):
+        if place > start and (place - start >= inputs or held + size > most):
             yield range(start, place)
             start, held = place, 0
         held += size

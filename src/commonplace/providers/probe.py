@@ -1,6 +1,6 @@
-"""Trying a model for real: past the caches, whatever the breaker says, recorded and capped like any call.
+"""Trying a model for real: past the caches and the breaker, recorded and capped like any call.
 
-The breaker learns how it goes: an answer closes it, another failure does not keep it open longer.
+The breaker forgets earlier failures, and learns how this call goes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.providers import opening
-from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS, Catalog, Spec
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.providers.opening import LLM, NONE
 
 if TYPE_CHECKING:
@@ -93,31 +93,24 @@ def embedder(
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        began = time.perf_counter()
-        model: Any = EMBEDDERS.create(spec)
-        ask = model.embed
+        began, model = time.perf_counter(), cast(Any, EMBEDDERS.create(spec))
+        ask, scripts = model.embed, model.scripts
         if not opening.is_local(spec):
-            from commonplace.providers.embedding.remote import GuardedEmbedder
-
             opened.callback(model.close)  # it is not the one that searches use
-            ask = GuardedEmbedder(
-                model,
-                breaker=opening.breaker(),
-                trial=True,
-                budget=ledger.budget(settings) if ledger else None,
-                provider=spec.provider,
-                deadline_s=spec.deadline_s,
-            ).try_out
+            calls = (lambda: ledger) if ledger is not None else None
+            model = cast(Any, opening.guarded(spec, settings, calls, cached=False))
+            model.forget_failures()
+            ask = model.try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
         seconds, speed = time.perf_counter() - began, 0.0
         if measure:
             ask([f"{PASSAGE} ({number})" for number in range(BATCH)], "passage")
             speed = BATCH / max(time.perf_counter() - began - seconds, 1e-9)
-        return {"dimensions": dimensions, "scripts": model.scripts, "seconds": seconds, "texts_per_s": speed}
+        return {"dimensions": dimensions, "scripts": scripts, "seconds": seconds, "texts_per_s": speed}
 
-    table = "embedding" if spec.key else ""
-    return _tried(work, Trial(spec.provider, model_of(spec)), EMBEDDERS, spec.provider, spec.model, table)
+    trial = Trial(spec.provider, model_of(spec))
+    return _tried(work, trial, EMBEDDERS, spec, "embedding.key" if spec.key else "")
 
 
 def llm(
@@ -130,56 +123,73 @@ def llm(
     from commonplace.providers.llm.base import Message
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        client = opening.open_llm(workspace, settings, trial=True, environ=environ)
+        client = opening.open_llm(workspace, settings, cached=False, environ=environ)
         assert client is not None
         opened.callback(getattr(client.model, "close", lambda: None))
+        client.forget_failures()
         prompt = [Message("user", PROMPT)]
         answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
         return {"model": client.model.name, "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
 
-    return _tried(work, Trial(chosen.provider, chosen.model), LLMS, chosen.provider, chosen.model)
+    return _tried(
+        work, Trial(chosen.provider, chosen.model), LLMS, Spec(chosen.provider, chosen.model), LLM_KEY
+    )
 
 
 def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
     """Try the reranker of the settings, None without one; a failure is `trouble`."""
-    chosen = settings.reranking
+    chosen, language = settings.reranking, settings.llm
     if chosen.provider == NONE:
         return None
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        model = opening.open_reranker(patient, ledger, trial=True)
+        model = opening.open_reranker(patient, ledger, cached=False)
         assert model is not None
         opened.callback(model.close)
-        scores = model.try_out(QUESTION, TEXTS)
+        model.forget_failures()
+        scores = model.score(QUESTION, TEXTS, "test")
         return {"scores": tuple(scores), "best": TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]}
 
     trial = Trial(chosen.provider, reranker_model(settings))
     if chosen.provider == LLM:
-        return _tried(work, trial, LLMS, settings.llm.provider, settings.llm.model)
-    table = "reranking" if chosen.key else ""
-    return _tried(work, trial, RERANKERS, chosen.provider, trial.model, table)
+        return _tried(work, trial, LLMS, Spec(language.provider, language.model), LLM_KEY)
+    spec = Spec(chosen.provider, trial.model)
+    return _tried(work, trial, RERANKERS, spec, "reranking.key" if chosen.key else "")
 
 
 def _tried(
-    work: Callable[[ExitStack], dict[str, Any]],
-    trial: Trial,
-    catalog: Catalog[Any],
-    provider: str,
-    model: str,
-    table: str = "",
+    work: Callable[[ExitStack], dict[str, Any]], trial: Trial, catalog: Catalog[Any], spec: Spec, key: str
 ) -> Trial:
     """Do the work of a trial; close what it opened, and turn an error into `trouble` with a remedy.
 
-    The remedy is about a model of a provider, whose key the settings of `table` name.
+    `key` is the setting or variable that comes before those of the provider.
     """
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
             fields = work(opened)
     except CommonplaceError as error:
-        fields = {"trouble": str(error), "remedy": _remedy(error, catalog, provider, model, table)}
+        fields = {"trouble": str(error), "remedy": _remedy(error, catalog, spec, key)}
     return replace(trial, **{"seconds": time.perf_counter() - began, **fields})
+
+
+def _remedy(error: CommonplaceError, catalog: Catalog[Any], spec: Spec, key: str) -> str:
+    """Return the remedy for an error of a provider: a command or one line; empty if unknown."""
+    if isinstance(error, MissingExtra):
+        return error.remedy
+    if not isinstance(error, ProviderError):
+        return ""
+    if error.status in (401, 403):
+        if "." in key:
+            return f"check the key (the one that {key} names)"
+        variables = " or ".join(filter(None, (key, *catalog.find(spec.provider).keys)))
+        return f"check the key ({variables or f'set {catalog.kind}.key'})"
+    if spec.provider != "ollama" or catalog is RERANKERS:
+        return ""
+    if error.status == 404:
+        return f"ollama pull {spec.model}"
+    return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""
 
 
 def model_of(spec: Spec) -> str:
@@ -200,20 +210,3 @@ def _name(catalog: Catalog[Any], provider: str, model: str) -> str:
         return model or catalog.find(provider).model
     except ConfigError:
         return ""
-
-
-def _remedy(error: CommonplaceError, catalog: Catalog[Any], provider: str, model: str, table: str) -> str:
-    """The remedy for an error of a provider: a command or one line; empty if unknown."""
-    if isinstance(error, MissingExtra):
-        return error.remedy
-    if not isinstance(error, ProviderError):
-        return ""
-    if error.status in (401, 403):
-        named = f"the one that {table}.key names" if table else ""
-        variables = " or ".join(filter(None, (catalog.variable, *catalog.find(provider).keys)))
-        return f"check the key ({named or variables or f'set {catalog.kind}.key'})"
-    if provider != "ollama" or catalog is RERANKERS:
-        return ""
-    if error.status == 404:
-        return f"ollama pull {model}"
-    return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""

@@ -1,6 +1,6 @@
 """Run another program without a shell, to its end or to a deadline, and end it with all that it started.
 
-It has a process group of its own and no input; its output goes to a file, up to a limit.
+It has a process group of its own and no input; what it prints goes to files, up to a limit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from threading import Thread
 from typing import IO
 
 from commonplace.base import paths
@@ -20,9 +19,9 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.redaction.redact import public
 from commonplace.render import screen
 
-LEAVING_S = 2.0  # for its last words; a daemon that it left may hold the pipe for ever
 _LOOK_S = 0.1  # between two looks at the size of the output
-_ERROR_BYTES = 4_000  # of standard error, from the end
+_MOST_ERRORS = 1 << 26  # bytes of standard error
+_ERROR_BYTES = 4_000  # of it that are read, from the end
 _ERROR_CHARACTERS = 200  # of the line that is quoted
 
 
@@ -50,7 +49,7 @@ def run(
 
     Raises NotStarted, and TimeoutError for a program that was ended at its deadline.
     """
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -58,46 +57,36 @@ def run(
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=output if most_bytes else subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=errors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise NotStarted(paths.reason(error) if isinstance(error, OSError) else str(error)) from error
-        last = bytearray()
-        listener = Thread(target=_listen, args=(process.stderr, last), daemon=True)
-        listener.start()
         end = time.monotonic() + timeout_s
         try:
-            while process.poll() is None and os.fstat(output.fileno()).st_size <= most_bytes:
-                left_s = end - time.monotonic()
-                if left_s <= 0:
+            while process.poll() is None and _size(output) <= most_bytes and _size(errors) <= _MOST_ERRORS:
+                if time.monotonic() > end:
                     raise TimeoutError
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(min(_LOOK_S, left_s))
+                    process.wait(max(0.0, min(_LOOK_S, end - time.monotonic())))
         finally:
             _kill(process)
-            listener.join(LEAVING_S)
-        size, code = os.fstat(output.fileno()).st_size, process.returncode
         output.seek(0)
-        failure = _failure(code, bytes(last)) if code else ""
-        return Outcome(output.read(most_bytes), failure, size > most_bytes)
+        errors.seek(max(0, _size(errors) - _ERROR_BYTES))
+        failure = _failure(process.returncode, errors.read())
+        return Outcome(output.read(most_bytes), failure, _size(output) > most_bytes)
 
 
-def _listen(stream: IO[bytes], last: bytearray) -> None:
-    """Keep the last bytes of a pipe until no process holds its other end."""
-    with stream:
-        while read := os.read(stream.fileno(), 1 << 16):
-            last += read
-            del last[:-_ERROR_BYTES]
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _failure(code: int, errors: bytes) -> str:
-    """How a program failed, with its last line on standard error, redacted."""
-    lines = public(errors.decode("utf-8", "replace")).splitlines()
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    last = screen.shorten(screen.one_line(last), _ERROR_CHARACTERS)
+    """Return how a program failed, with its last line on standard error, redacted; empty for success."""
+    lines = [line.strip() for line in public(errors.decode("utf-8", "replace")).splitlines() if line.strip()]
+    last = screen.shorten(screen.one_line(lines[-1]), _ERROR_CHARACTERS) if lines else ""
     how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
-    return f"{how}: {last}" if last else how
+    return (f"{how}: {last}" if last else how) if code else ""
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -44,10 +44,8 @@ T = TypeVar("T")
 
 def check(provider: str) -> None:
     """See that the libraries are installed, without importing them. Raises ProviderError."""
-    for name in LIBRARIES:
-        if find_spec(name) is None:
-            message = f"a library cannot be loaded (no module {name}); reinstall commonplace"
-            raise ProviderError(provider, message, permanent=True)
+    if missing := [name for name in LIBRARIES if find_spec(name) is None]:
+        raise _unloadable(provider, f"no module {missing[0]}")
 
 
 def library(provider: str) -> ModuleType:
@@ -58,16 +56,18 @@ def library(provider: str) -> ModuleType:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.update(NO_TELEMETRY)
     try:
-        import onnxruntime
         import tokenizers  # noqa: F401 - missed here rather than in the middle of loading
 
-        onnxruntime.disable_telemetry_events()  # Windows, where no variable does
+        module = import_module("onnxruntime")
+        module.disable_telemetry_events()  # Windows, where no variable does
     except ImportError as error:  # no wheel for this machine, or one that does not fit it
-        raise ProviderError(
-            provider, f"a library cannot be loaded ({reason(error)})", permanent=True
-        ) from error
-    module: ModuleType = onnxruntime
+        raise _unloadable(provider, reason(error)) from error
     return module
+
+
+def _unloadable(provider: str, why: str) -> ProviderError:
+    message = f"a library cannot be loaded ({why}); reinstall commonplace"
+    return ProviderError(provider, message, permanent=True)
 
 
 def session(provider: str, graph: bytes | str) -> Any:  # noqa: ANN401 - an `onnxruntime.InferenceSession`
@@ -166,9 +166,13 @@ class Shared(Generic[T]):
         """Lend it for a piece of work, loaded if it is not. Raises whatever `load` does."""
         with self._lock:
             if self._held is None:
-                self._keep(self._load())
+                self._held, self._used_at = self._load(), self._clock()
+                if not self._watched:
+                    watch = threading.Thread(target=self._watch, name="commonplace-idle", daemon=True)
+                    with suppress(RuntimeError):  # no thread to be had: it stays loaded
+                        watch.start()
+                        self._watched = True
             held = self._held
-            assert held is not None
             self._users += 1
         try:
             yield held
@@ -183,38 +187,20 @@ class Shared(Generic[T]):
             left = self._idle_s - (self._clock() - self._used_at)
             if self._held is not None and (self._users or left > 0):
                 return self._idle_s if self._users else left
-            held, self._held = self._held, None
-            self._watched = False
+            held, self._held, self._watched = self._held, None, False
         if held is not None:
             del held  # outside the lock: letting go of a large model takes a while
             heap.trim()  # of the 91 MB that the bundled model takes, 73 come back, without this 22
         return None
 
-    def _keep(self, held: T) -> None:
-        self._held = held
-        self._used_at = self._clock()
-        if not self._watched:
-            watch = threading.Thread(
-                target=_watch, args=(weakref.ref(self), self._idle_s), name="commonplace-idle", daemon=True
-            )
-            with suppress(RuntimeError):  # no thread to be had, or the interpreter ends: it stays loaded
-                watch.start()
-                self._watched = True
+    def _watch(self) -> None:
+        while (left := self.expire()) is not None:
+            time.sleep(max(left, LEAST_S))
 
     def _begin_in_child(self) -> None:
         # Not destroyed: its threads do not exist here, and a destructor might wait for one.
         _LEFT_BEHIND.append(self._held)
         self._begin()
-
-
-def _watch(reference: weakref.ref[Shared[Any]], wait_s: float) -> None:
-    """Sleep until something may be idle; end when it was forgotten or is referenced no more."""
-    left: float | None = wait_s
-    while left is not None:
-        time.sleep(max(left, LEAST_S))
-        shared = reference()
-        left = None if shared is None else shared.expire()
-        del shared
 
 
 _LEFT_BEHIND: list[object] = []

@@ -34,12 +34,11 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     with the same model all of it. Raises ConfigError for an unknown provider, for what it does not take, and
     for what it lacks.
     """
-    provider, given = _checked(name, flags, EMBEDDERS, (AUTO, NONE))
     active = opening.choose(former)
-    stays = _kept("embedding", former, active.provider, provider, given)
-    if stays and given.get("model", active.model) == active.model:
-        stays |= {"model": active.model, "dimensions": former.dimensions}
-    chosen = former._replace(provider=provider, **_values("embedding", stays | given))
+    provider, values = _checked(name, former, active.provider, flags, EMBEDDERS, (AUTO, NONE))
+    if _stays(active.provider, provider, flags) and values.get("model", active.model) == active.model:
+        values = {"model": active.model, "dimensions": former.dimensions} | values
+    chosen = former._replace(provider=provider, **_all("embedding", values))
     for key in ("base_url", "model") if provider == "compatible" else ():
         if not getattr(chosen, key):
             raise ConfigError(f"embedding.{key}", f"{provider} needs one; add --{key.replace('_', '-')}")
@@ -49,9 +48,8 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
 
 def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None) -> Llm:
     """Return settings with another language model, as `select` does."""
-    provider, given = _checked(name, flags, LLMS, (NONE,))
-    stays = _kept("llm", former, former.provider, provider, given)
-    chosen = former._replace(provider=provider, **_values("llm", stays | given))
+    provider, values = _checked(name, former, former.provider, flags, LLMS, (NONE,))
+    chosen = former._replace(provider=provider, **_all("llm", values))
     row = LLMS.rows.get(provider)
     remedies = {"base_url": "add --base-url", "model": f"name it as {provider}/MODEL"}
     for key, remedy in remedies.items() if row and ("llm", provider) not in _TAKES else ():
@@ -79,17 +77,16 @@ def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[
     return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *OWN["llm"])}
 
 
-def _kept(
-    kind: str, former: Embedding | Llm, active: str, provider: str, given: Mapping[str, object]
-) -> dict[str, object]:
-    """The place and key that stay with the same provider; a key is for an address, and goes with it."""
-    if active != provider or not given.keys().isdisjoint(("base_url",)):
-        return {}
-    return {key: getattr(former, key) for key in _PLACE if key in takes(provider, kind)}
-
-
-def _values(kind: str, values: Mapping[str, object]) -> dict[str, Any]:
-    return {key: values.get(key, keys.find(f"{kind}.{key}", "").default) for key in OWN[kind]}
+def meanwhile(former: Embedding, chosen: Embedding) -> str:
+    """Say what answers until a sync has made the vectors of the chosen model; empty without a change."""
+    active, other = opening.choose(former), opening.choose(chosen)
+    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
+    is_same = same_place and former.dimensions == chosen.dimensions and active.shown == other.shown
+    if chosen.provider == NONE or is_same:
+        return ""
+    if active.provider in opening.SHIPPED or (same_place and active.provider == other.provider):
+        return f"the vectors of {active.shown} answer until then"
+    return "full text answers until then"
 
 
 def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
@@ -97,47 +94,43 @@ def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
     return _TAKES.get((kind, provider), OWN[kind])
 
 
-def meanwhile(former: Embedding, chosen: Embedding) -> str:
-    """Say what answers until a sync has made the vectors of the chosen model; empty without a change."""
-    active, other = opening.choose(former), opening.choose(chosen)
-    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
-    if chosen.provider == NONE or (
-        same_place and former.dimensions == chosen.dimensions and active.shown == other.shown
-    ):
-        return ""
-    if active.provider in opening.SHIPPED or (same_place and active.provider == other.provider):
-        return f"the vectors of {active.shown} answer until then"
-    return "full text answers until then"
+def _stays(active: str, provider: str, flags: Mapping[str, object] | None) -> bool:
+    """Tell whether address and key stay; a key is for an address, and goes with it."""
+    return active == provider and (flags or {}).get("base_url") is None
+
+
+def _all(kind: str, values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: values.get(key, keys.find(f"{kind}.{key}", "").default) for key in OWN[kind]}
 
 
 def _checked(
-    name: str, flags: Mapping[str, object] | None, catalog: Catalog[Any], others: tuple[str, ...]
+    name: str,
+    former: Embedding | Llm,
+    active: str,
+    flags: Mapping[str, object] | None,
+    catalog: Catalog[Any],
+    others: tuple[str, ...],
 ) -> tuple[str, dict[str, object]]:
-    """The provider of a name, and the flags that are set, with the model; each checked as a setting."""
+    """Return the provider of a name, and the values that stay or are given, each checked as a setting."""
     kind = catalog.kind
     provider, _, model = name.partition("/")
-    _check_known(provider, catalog, others)
+    try:
+        if provider not in others:
+            catalog.find(provider)
+    except ConfigError:
+        near = keys.near(provider, (*catalog.rows, *others))
+        raise ConfigError(f"{kind}.provider", f"unknown provider {keys.quoted(provider)}{near}") from None
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     if model and given.setdefault("model", model) != model:
         raise ConfigError(f"{kind}.model", f"{model} and {given['model']} are two models; name one")
     ships = kind == "embedding" and provider in opening.SHIPPED
     if ships and given.get("model") == catalog.rows[provider].model:
         del given["model"]  # the only one it has
+    taken = takes(provider, kind)
     for key, value in given.items():
-        if key not in takes(provider, kind):
+        if key not in taken:
             raise ConfigError(f"{kind}.{key}", f"{provider} makes no use of it; leave it out")
         whole = str(credentials.file_of(str(value)) or value) if key == "key" else value
         given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
-    return provider, given
-
-
-def _check_known(provider: str, catalog: Catalog[Any], others: tuple[str, ...]) -> None:
-    """Raise ConfigError, with the nearest names, for a provider that neither ships nor is installed."""
-    if provider in (*others, *catalog.rows):
-        return
-    try:
-        catalog.find(provider)  # one that another package brings
-    except ConfigError:
-        near = keys.near(provider, (*catalog.rows, *others))
-        message = f"unknown provider {keys.quoted(provider)}{near}"
-        raise ConfigError(f"{catalog.kind}.provider", message) from None
+    kept = [key for key in _PLACE if key in taken] if _stays(active, provider, flags) else []
+    return provider, {key: getattr(former, key) for key in kept} | given

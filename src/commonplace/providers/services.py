@@ -15,19 +15,6 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.providers.embedding.base import Kind
 
 TABLE = Path(__file__).with_name("services.toml")
-_USAGE = (("usage", "total_tokens"), ("usage", "prompt_tokens"))
-
-
-class Limits(NamedTuple):
-    """How many texts and tokens one request may hold, how many tokens one text, how many requests at once.
-
-    Tokens stay well below what the service allows, because they are estimated.
-    """
-
-    inputs: int
-    tokens: int
-    input_tokens: int
-    concurrency: int = 4
 
 
 class Family(NamedTuple):
@@ -63,34 +50,43 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingApi:
-    """The embedding API of a service, in OpenAI's form unless a field differs.
+class Service:
+    """The embedding or rerank API of a service, in the form of OpenAI or Jina unless a field differs.
 
-    `header` and `scheme` carry the key. `texts`, `dimensions` and `purpose` name parameters, `extra` is in
+    One request holds `inputs` texts and `tokens`, one text `input_tokens`: well below what the service
+    allows, because tokens are estimated. `concurrency` requests run at once. `header` and `scheme` carry the
+    key. `texts`, `dimensions`, `purpose` and `limit` (the number of results) name parameters, `extra` is in
     every request. `vectors_at` and `usage_at` are paths into an answer. `placed` adds the address to the
-    identity of a model, where its name alone does not tell which it is. In the table, `names` begin the names
-    of the service's own models, `models` and `suggested` list some.
+    identity of a model, where its name alone does not tell which it is. `names` begin the names of the
+    service's own models, `models` and `suggested` list some.
     """
 
     name: str
-    limits: Limits
+    inputs: int = 0
+    tokens: int = 0
+    input_tokens: int = 0
+    concurrency: int = 4
     header: str = "Authorization"
     scheme: str = "Bearer "
-    path_: str = "embeddings"
+    path: str = "embeddings"
     texts: str = "input"
     dimensions: str = "dimensions"
     purpose: Mapping[str, str] = field(default_factory=dict)
+    limit: str = "top_n"
     extra: Mapping[str, object] = field(default_factory=dict)
     vectors_at: Sequence[str] = ()
-    usage_at: Sequence[Sequence[str]] = _USAGE
+    usage_at: Sequence[Sequence[str]] = (("usage", "total_tokens"), ("usage", "prompt_tokens"))
     placed: bool = False
+    names: Sequence[str] = ()
+    models: Sequence[str] = ()
+    suggested: Sequence[str] = ()
 
-    def path(self, call: Call) -> str:
-        """Return where a request goes, below the address."""
-        return self.path_
+    def address(self, call: Call) -> str:
+        """Return where a request for vectors goes, below the address of the service."""
+        return self.path
 
     def body(self, call: Call) -> dict[str, object]:
-        """Return the JSON of a request."""
+        """Return the JSON of a request for vectors."""
         purpose = {self.purpose["name"]: self.purpose[call.kind]} if self.purpose else {}
         shorter = {self.dimensions: call.dimensions} if call.dimensions else {}
         return {"model": call.model, self.texts: list(call.inputs), **self.extra, **purpose, **shorter}
@@ -112,14 +108,23 @@ class EmbeddingApi:
         return [item["embedding"] for item in data]
 
     def usage(self, answer: object) -> int | None:
-        """Return how many tokens an answer took, None where it does not tell."""
-        return count_at(answer, self.usage_at)
+        """Return how many tokens an answer took, None where it does not tell.
+
+        A zero counts as missing: no text has no tokens, and some servers put it where they have not counted.
+        """
+        for path in self.usage_at:
+            value = answer
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if type(value) is int and value > 0:
+                return value
+        return None
 
 
-class GeminiApi(EmbeddingApi):
+class Gemini(Service):
     """Gemini's batchEmbedContents."""
 
-    def path(self, call: Call) -> str:
+    def address(self, call: Call) -> str:
         """Return where a request goes, below the address."""
         return f"{gemini_resource(call.model)}:batchEmbedContents"
 
@@ -130,16 +135,6 @@ class GeminiApi(EmbeddingApi):
     def vectors(self, answer: Any) -> Sequence[object]:  # noqa: ANN401 - JSON
         """Take the vectors out of an answer, unnormalised where they are shorter than the model's own."""
         return [item["values"] for item in answer["embeddings"]]
-
-
-class RerankApi(NamedTuple):
-    """The rerank API of a service: its parameter for the number of results, and what is in every request."""
-
-    name: str
-    limits: Limits
-    limit: str = "top_n"
-    extra: Mapping[str, object] = {}
-    usage_at: Sequence[Sequence[str]] = _USAGE[:1]
 
 
 class Dialect(NamedTuple):
@@ -167,20 +162,6 @@ def gemini_request(call: Call, text: str) -> dict[str, object]:
     return request | ({"outputDimensionality": call.dimensions} if call.dimensions else {})
 
 
-def count_at(answer: object, paths: Sequence[Sequence[str]]) -> int | None:
-    """Return the first positive number at one of several paths of an answer.
-
-    A zero counts as missing: no text has no tokens, and some servers put it where they have not counted.
-    """
-    for path in paths:
-        value = answer
-        for name in path:
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
-    return None
-
-
 @cache
 def _table() -> dict[str, Any]:
     import tomllib
@@ -188,30 +169,14 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(paths.read_contained(TABLE, [TABLE.parent]).decode())
 
 
-def _row(kind: str, name: str) -> tuple[dict[str, Any], Limits]:
-    """The fields of a service, and its limits apart from them."""
-    row = dict(_table()[kind][name])
-    limits = {key: row.pop(key) for key in Limits._fields if key in row}
-    return row, Limits(**limits)
+def embedding(name: str) -> Service:
+    """Return the embedding API of a service, empty for a name without one."""
+    return (Gemini if name == "gemini" else Service)(name, **_table()["embedding"].get(name, {}))
 
 
-def embedding(name: str) -> EmbeddingApi:
-    """Return the embedding API of a service. Raises KeyError for a name without one."""
-    row, limits = _row("embedding", name)
-    renamed = {"path": "path_", "vectors": "vectors_at", "usage": "usage_at"}
-    fields = {renamed.get(key, key): value for key, value in row.items()}
-    made = GeminiApi if name == "gemini" else EmbeddingApi
-    return made(
-        name, limits, **{k: v for k, v in fields.items() if k not in ("names", "models", "suggested")}
-    )
-
-
-def reranking(name: str) -> RerankApi:
+def reranking(name: str) -> Service:
     """Return the rerank API of a service. Raises KeyError for a name without one."""
-    row, limits = _row("reranking", name)
-    if "usage" in row:
-        row["usage_at"] = row.pop("usage")
-    return RerankApi(name, limits, **row)
+    return Service(name, **_table()["reranking"][name])
 
 
 def chat(name: str) -> Dialect:
@@ -219,15 +184,9 @@ def chat(name: str) -> Dialect:
     return Dialect(**_table()["chat"].get(name, {}))
 
 
-def models(name: str, field: Literal["models", "suggested"] = "models") -> tuple[str, ...]:
-    """Return embedding models of a service that are known by name, or those suggested to users."""
-    return tuple(_table()["embedding"].get(name, {}).get(field, ()))
-
-
 def owner(model: str) -> str:
     """Return the service whose embedding model has this name, or an empty string."""
-    rows = _table()["embedding"].items()
-    return next((name for name, row in rows if model.startswith(tuple(row.get("names", ())))), "")
+    return next((n for n in _table()["embedding"] if model.startswith(tuple(embedding(n).names))), "")
 
 
 def plain(model: str) -> str:

@@ -31,7 +31,7 @@ def search(
     limit: int,
     collections: Sequence[str],
     min_score: float | None,
-    home: qmd.Home | None = None,
+    home: str = "",
 ) -> SearchResult:
     """Ask an engine; what lies in the workspace and its collections is cited as ours.
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.base.errors import ProviderError
+from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http, packing, services
 from commonplace.providers.catalog import EMBEDDERS, Spec
@@ -118,7 +118,7 @@ def test_odd_texts_are_embedded(model: RemoteEmbedder) -> None:
 
 def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None:
     model.embed([f"{'word ' * (number % 90)}{number}" for number in range(700)], "passage")
-    limits = model.service.limits
+    limits = model.service
     assert len(server.requests) > 2
     assert server.most_in_flight <= limits.concurrency
     for request in server.requests:
@@ -143,7 +143,7 @@ ALLOWED = {
 def test_requests_keep_what_the_providers_pages_say(
     model: RemoteEmbedder, provider: str, server: Server
 ) -> None:
-    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.limits.inputs, None))
+    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.inputs, None))
     for text in SENTENCES:
         texts = [f"{text * (number % 40)}{number}" for number in range(300)]
         server.requests.clear()
@@ -158,8 +158,8 @@ def test_requests_keep_what_the_providers_pages_say(
         ]
         assert max(counts) <= (most_tokens or max(counts))
         # And no more requests than these limits need.
-        fewest = sum(map(packing.tokens, texts)) / model.service.limits.tokens
-        assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.limits.inputs)
+        fewest = sum(map(packing.tokens, texts)) / model.service.tokens
+        assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.inputs)
 
 
 def inputs_of(request: Request) -> list[str]:
@@ -458,7 +458,7 @@ class TestKeys:
             (Spec("compatible", "m"), "base_url"),
             (Spec("compatible", base_url="http://127.0.0.1:1"), "model"),
         ]:
-            with pytest.raises(ProviderError, match=f"no {missing}: set embedding.{missing}"):
+            with pytest.raises(ConfigError, match=rf"embedding\.{missing}: compatible needs one"):
                 EMBEDDERS.create(spec)
 
 

@@ -34,11 +34,8 @@ class CountingBreaker:
         if "failed" in self.log:
             raise ProviderError(name, "left alone for now")
 
-    def unclaimed(self, name: str) -> None:
-        self.log.append("unclaimed")
-
     def failed(self, name: str, error: ProviderError) -> None:
-        self.log.append("failed" if error.permanent else "failed for now")
+        self.log.append("failed" if error.permanent and error.status != 400 else "failed for now")
         self.names.add(name)
 
     def succeeded(self, name: str) -> None:
@@ -160,7 +157,7 @@ def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
     for _ in range(4):
         with pytest.raises(ProviderError):
             client.complete(QUESTION)
-    told = ["check", "succeeded", "check", "unclaimed"]
+    told = ["check", "succeeded", "check"]
     told += ["check", "failed for now", "check", "failed", "check"]
     assert breaker.log == told
     (name,) = breaker.names
@@ -175,7 +172,7 @@ def test_a_budget_in_the_way_says_nothing_of_the_provider(ledger: Ledger) -> Non
     client = Client(FakeModel([SAID]), budget=Budget(ledger, max_tokens_a_day=10), breaker=breaker)
     with pytest.raises(BudgetExceeded):
         client.complete(QUESTION)
-    assert breaker.log == ["check", "unclaimed"]
+    assert breaker.log == ["check"]
 
 
 # --- streams --------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def test_a_server_is_asked_under_the_budget_of_language_models(
     assert found.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])
     assert len(server.requests) == 3
     found.close()
-    opening._scores.clear()
+    opening.scores.cache_clear()
     again = open_it()
     assert again.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])  # the answers are on disk
     assert len(server.requests) == 3
@@ -186,7 +186,7 @@ def test_a_server_is_asked_under_the_budget_of_language_models(
     (row,) = ledger.costs()
     assert (row.name, row.calls, row.cached, row.tokens_in) == ("rerank", 6, 3, 300)
     ledger.close()
-    opening._scores.clear()
+    opening.scores.cache_clear()
     with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day"):
         open_it(max_tokens_a_day=400).score(QUESTION, ["On Thursday, again."])
 

@@ -56,7 +56,7 @@ def test_many_texts_become_several_requests(provider: str, make: Make, server: S
     texts = [f"{'word ' * (number % 70)}{number}" for number in range(230)]
     model = make()
     assert model.score(QUESTION, texts) == pytest.approx(expected(provider, texts))
-    limits = model.service.limits
+    limits = model.service
     for request in server.requests:
         sent = texts_of(request)
         assert len(sent) <= limits.inputs
@@ -67,7 +67,7 @@ def test_many_texts_become_several_requests(provider: str, make: Make, server: S
 
 def test_a_long_text_is_cut_and_so_is_a_long_question(make: Make, server: Server) -> None:
     model = make()
-    most = model.service.limits.input_tokens
+    most = model.service.input_tokens
     model.score("why " * 50_000, ["tea " * 50_000, "\ud800 half"])
     body = server.requests[-1].json
     question, (long, odd) = body["query"], texts_of(server.requests[-1])

@@ -1,6 +1,6 @@
 """Embedding models behind HTTP: texts are prepared and packed, answers are checked.
 
-The form of requests is data (`services.EmbeddingApi`). Making a model touches no network; its
+The form of requests is data (`services.Service`). Making a model touches no network; its
 vectors are as long as configured, or as in its first answer. `GuardedEmbedder` is such a model behind cache,
 breaker and budget, as the index and a search see it.
 """
@@ -21,16 +21,13 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing, services
 from commonplace.providers.cache import BUNDLED, vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.embedding.base import Embedder, Kind, quantize
+from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
 from commonplace.providers.guard import Call as Watched
-from commonplace.providers.guard import Guard, Store, Watcher, unwatched
-from commonplace.providers.http import Endpoint
-from commonplace.providers.services import Call, EmbeddingApi
+from commonplace.providers.guard import Guard, Watcher, unwatched
+from commonplace.providers.services import Call, Service
 
 if TYPE_CHECKING:
-    from commonplace.providers.breaker import Breaker
-    from commonplace.providers.costs import Budget
     from commonplace.providers.embedding.base import Floats
     from commonplace.types import Estimate
 
@@ -53,22 +50,16 @@ _FINGERPRINT = re.compile(
 class RemoteEmbedder:
     """An embedding model of a service; safe to call from several threads."""
 
-    def __init__(self, spec: Spec, service: EmbeddingApi) -> None:
-        """Prepare, without a request. Raises ProviderError if key, model or a fit address is missing."""
-        row = EMBEDDERS.find(service.name)
-        self.model, base_url = spec.model or row.model, spec.base_url or row.base_url
+    def __init__(self, spec: Spec, service: Service) -> None:
+        """Prepare, without a request. Raises as `Catalog.connect` does."""
         self.service = service
         self._spec = spec
-        key = EMBEDDERS.needed_key(spec)
-        if not self.model or not base_url:
-            missing = "model" if base_url else "base_url"
-            raise ProviderError(service.name, f"no {missing}: set embedding.{missing}", permanent=True)
-        self.endpoint = Endpoint(service.name, base_url, key, header=service.header, scheme=service.scheme)
+        self.model, self.endpoint = EMBEDDERS.connect(spec, header=service.header, scheme=service.scheme)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
         self.name = f"{self.model} ({service.name})"
         self.family = services.family(self.model)
         self.scripts = self.family.scripts
-        self.input_tokens = min(self.family.max_tokens, service.limits.input_tokens)
+        self.input_tokens = min(self.family.max_tokens, service.input_tokens)
         self.requested_dimensions = spec.dimensions  # None for vectors as the model makes them
         self.learned = spec.dimensions or 0  # length of a vector, 0 before the first answer
 
@@ -97,9 +88,8 @@ class RemoteEmbedder:
 
         if not texts:
             return np.zeros((0, self.learned or self.family.dimensions), np.float32)
+        spec, service, prefix = self._spec, self.service, self.family.prefix(kind)
         inputs = [self.prepare(text, kind) for text in texts]
-        spec, limits = self._spec, self.service.limits
-        prefix = self.family.prefix(kind)
         deadline = Deadline(spec.query_deadline_s if kind == "query" else spec.deadline_s)
 
         def halve(text: str) -> str:
@@ -107,15 +97,28 @@ class RemoteEmbedder:
             return part and prefix + part
 
         def ask(inputs: Sequence[str]) -> list[Floats]:
-            return self._ask(inputs, kind, deadline, watcher)
+            call = Call(self.model, inputs, kind, spec.dimensions)
+            with watcher(inputs) as request:
+                path, body = service.address(call), service.body(call)
+                answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
+                request.tokens = service.usage(answer)
+                try:
+                    vectors = list(service.vectors(answer))
+                except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+                    raise ProviderError(service.name, "the answer holds no vectors") from error
+                return list(self.checked(vectors, len(inputs), patch=kind == "passage"))
 
-        groups = [inputs[g.start : g.stop] for g in packing.pack(map(packing.tokens, inputs), limits)]
+        sizes = map(packing.tokens, inputs)
+        groups = [inputs[g.start : g.stop] for g in packing.pack(sizes, service.inputs, service.tokens)]
         parts = attempts.side_by_side(
-            lambda group: packing.ask_in_parts(ask, group, halve), groups, limits.concurrency, deadline
+            lambda group: packing.ask_in_parts(ask, group, halve),
+            groups,
+            service.concurrency,
+            deadline,
         )
         rows = [row for part in parts for row in part]
         if lengths := _several(rows):
-            raise ProviderError(self.service.name, lengths)
+            raise ProviderError(service.name, lengths)
         return np.stack(rows)
 
     def prepare(self, text: str, kind: Kind) -> str:
@@ -140,20 +143,6 @@ class RemoteEmbedder:
             raise ProviderError(self.service.name, message, permanent=True)
         self.learned = rows.shape[1]
         return rows
-
-    def _ask(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> list[Floats]:
-        """The rows of one request."""
-        service, call = self.service, Call(self.model, inputs, kind, self._spec.dimensions)
-        with watcher(inputs) as request:
-            answer = self.endpoint.post(
-                service.path(call), service.body(call), deadline, attempts=_ATTEMPTS[kind]
-            )
-            request.tokens = service.usage(answer)
-            try:
-                vectors = list(service.vectors(answer))
-            except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-                raise ProviderError(service.name, "the answer holds no vectors") from error
-            return list(self.checked(vectors, len(inputs), patch=kind == "passage"))
 
 
 def load(spec: Spec) -> RemoteEmbedder:
@@ -228,50 +217,22 @@ def _several(vectors: Sequence[Sized]) -> str:
     return f"gave vectors of several lengths: {', '.join(map(str, lengths))}" if len(lengths) > 1 else ""
 
 
-# --- a model as the index and a search see it ----------------------------------------------------------
+class GuardedEmbedder(Guard[str, bytes]):
+    """A model as the index and a search see it: embeds what the cache does not know, as far as caps allow."""
 
-
-class GuardedEmbedder:
-    """Embeds what the cache does not know, unless the provider is left alone or a cap would be passed."""
-
-    def __init__(
-        self,
-        inner: Embedder,
-        *,
-        store: Store[bytes] | None = None,
-        breaker: Breaker | None = None,
-        budget: Budget | None = None,
-        provider: str = "",
-        trial: bool = False,
-        deadline_s: float = 120.0,
-        batches: Batches | None = None,
-    ) -> None:
-        """Wrap a model of a provider; the breaker lets a `trial` through.
-
-        `deadline_s` is how long a request may be under way. `batches` embeds passages by the provider's
-        batches, where that is wanted.
-        """
-        self.inner = inner
-        self.name, self.scripts = inner.name, inner.scripts
-        self.breaker_name: str = getattr(inner, "breaker_name", inner.name)
-        self.by_batches = batches is not None
-        self._guard: Guard[str, bytes] = Guard(
-            provider or inner.name,
-            getattr(inner, "model", inner.name),
-            fingerprint=inner.fingerprint,
-            store=store,
-            breaker=breaker,
-            breaker_name=self.breaker_name,
-            budget=budget,
-            trial=trial,
-        )
-        self._deadline_s = deadline_s
-        self._batches = batches
+    deadline_s = 120.0  # how long a request may be under way
+    batches: Batches | None = None  # embeds passages by the provider's batches, where that is wanted
 
     @property
-    def fingerprint(self) -> str:
-        """Changes with anything that changes a vector."""
-        return self.inner.fingerprint
+    def scripts(self) -> frozenset[str]:
+        """The scripts that the model serves."""
+        scripts: frozenset[str] = self.inner.scripts
+        return scripts
+
+    @property
+    def by_batches(self) -> bool:
+        """True if the owner wants batches."""
+        return self.batches is not None
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError, BudgetExceeded.
@@ -287,10 +248,10 @@ class GuardedEmbedder:
 
         stored: list[bytes] = []
         for _ in range(2):  # cached vectors of another length are gone when the model has answered
-            stored = self._guard(texts, key, ask, purpose, packing.tokens)
+            stored = self.answers(texts, key, ask, purpose, packing.tokens)
             if not _several(stored):
                 return unpack(stored)
-        raise ProviderError(self._guard.provider, _several(stored))
+        raise ProviderError(self.provider, _several(stored))
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.
@@ -298,29 +259,28 @@ class GuardedEmbedder:
         Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
         the rest comes with a later call.
         """
-        guard = self._guard
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
-        known = guard.known(keys)
+        known = self.known(keys)
+        places = [place for place, key in enumerate(keys) if key in known]
         rest = [place for place, key in enumerate(keys) if key not in known]
-        if len(rest) < len(texts):
-            if not rest:
-                guard.record_known("embed", sum(map(packing.tokens, texts)))
-            places = [place for place, key in enumerate(keys) if key in known]
+        if not rest and texts:
+            self.record_known("embed", sum(map(packing.tokens, texts)))
+        if places:
             yield places, unpack([known[keys[place]] for place in places])
         if not rest:
             return
-        assert self._batches is not None
-        with guard.asking():
+        assert self.batches is not None
+        with self.asking():
             watcher = partial(self._request, "embed")
-            for some, rows in self._batches([texts[place] for place in rest], watcher):
+            for some, rows in self.batches([texts[place] for place in rest], watcher):
                 places = [rest[at] for at in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
-                guard.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
+                self.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
                 yield places, unpack(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
         """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""
-        with self._guard.asking():
+        with self.asking():
             return self._ask(texts, kind, "test")
 
     def estimate(
@@ -335,28 +295,23 @@ class GuardedEmbedder:
         kinds: tuple[tuple[Kind, Sequence[str]], ...] = (("passage", passages), ("query", questions))
         for kind, texts in kinds:
             keys = {vector_key(self.fingerprint, kind, text): text for text in texts}
-            cached = self._guard.known(list(keys))
+            cached = self.known(list(keys))
             missing = [text for key, text in keys.items() if key not in cached]
             if isinstance(self.inner, RemoteEmbedder):  # as they are sent
                 missing = [self.inner.prepare(text, kind) for text in missing]
             size = sum(map(packing.tokens, missing))
             known, tokens = known + len(texts) - len(missing), tokens + size
-            prices.append(self._guard.price(size, batched=self.by_batches and kind == "passage"))
-        return Estimate(
-            self.name,
-            len(passages) + len(questions),
-            known,
-            tokens,
-            None if None in prices else sum(price or 0 for price in prices) / NANO,
-            batched=self.by_batches,
-            warnings=warnings,
-        )
+            prices.append(self.price(size, batched=self.by_batches and kind == "passage"))
+        dollars = None if None in prices else sum(price or 0 for price in prices) / NANO
+        count = len(passages) + len(questions)
+        return Estimate(self.name, count, known, tokens, dollars, batched=self.by_batches, warnings=warnings)
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
         if isinstance(self.inner, RemoteEmbedder):
             return self.inner.embed(texts, kind, partial(self._request, purpose))
         with self._request(purpose, texts):
-            return self.inner.embed(texts, kind)
+            rows: Floats = self.inner.embed(texts, kind)
+            return rows
 
     def _request(
         self, purpose: str, inputs: Sequence[str], *, batched: bool = False
@@ -364,4 +319,4 @@ class GuardedEmbedder:
         """Around one request, or the start of a batch."""
         about = sum(map(packing.tokens, inputs))
         most = sum(len(text.encode("utf-8", "replace")) + _AROUND for text in inputs)
-        return self._guard.request(purpose, about, most, self._deadline_s, batched=batched)
+        return self.request(purpose, about, most, self.deadline_s, batched=batched)

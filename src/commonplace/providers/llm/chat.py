@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from commonplace.base.deadline import Deadline
-from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, services
 from commonplace.providers.catalog import LLMS, Spec
-from commonplace.providers.http import Answer, Endpoint
+from commonplace.providers.http import Answer, as_dict
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
 from commonplace.providers.refusals import TooLarge, Unanswered
@@ -30,24 +30,14 @@ Json = Mapping[str, Any]
 _Result = TypeVar("_Result")
 
 
-class Malformed(ValueError):
-    """An answer that is not one of chat completions."""
-
-
 class ChatModel:
     """A model behind an address; safe to use from several threads; it connects with the first request."""
 
     def __init__(self, spec: Spec) -> None:
         """Check model, address and key. Raises ConfigError, ProviderError for an address no key may go to."""
-        row = LLMS.find(spec.provider)
-        self.provider = row.name
-        self.name = spec.model or row.model
-        base_url = (spec.base_url or row.base_url).strip().rstrip("/")
-        for key, value in (("llm.base_url", base_url), ("llm.model", self.name)):
-            if not value:
-                raise ConfigError(key, f"{row.name} needs one; set it in your own config.toml")
-        self._dialect = services.chat(row.name)
-        self.endpoint = Endpoint(row.name, base_url, LLMS.needed_key(spec))
+        self.provider = spec.provider
+        self.name, self.endpoint = LLMS.connect(spec)
+        self._dialect = services.chat(self.provider)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.name)
 
     @property
@@ -61,9 +51,14 @@ class ChatModel:
 
         def ask() -> Completion:
             sent = body(self.name, request, self._dialect)
-            how: dict[str, Any] = {"max_bytes": MAX_ANSWER_BYTES, "silence_s": request.deadline_s}
-            data = self.endpoint.post("chat/completions", sent, deadline, attempts=1, **how)
-            return self._understood(completion, self.endpoint.checked(data), request)
+            data = self.endpoint.post(
+                "chat/completions", sent, deadline, attempts=1, max_bytes=MAX_ANSWER_BYTES
+            )
+            collector = Collector(whole=True)
+            collector.add(data)
+            if not collector.chosen:
+                raise ProviderError(self.provider, "the answer holds no choices with a message", status=200)
+            return collector.completion(request)
 
         return self._repeated(ask, request, deadline)
 
@@ -79,7 +74,7 @@ class ChatModel:
 
         event, events = self._repeated(begin, request, deadline)
         while event is not None:
-            if piece := self._understood(collector.add, event):
+            if piece := collector.add(event):
                 yield piece
             event = next(events, None)
         if not collector.finish:
@@ -105,22 +100,14 @@ class ChatModel:
         return attempts.repeated(concede_and_ask, deadline, ATTEMPTS, resend=False)
 
     def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:
-        """The JSON of server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+        """Yield JSON of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
         sent = body(self.name, request, self._dialect, stream=True)
-        for line in self.endpoint.lines(
-            "chat/completions", sent, deadline, MAX_ANSWER_BYTES, silence_s=request.deadline_s
-        ):
+        for line in self.endpoint.lines("chat/completions", sent, deadline, MAX_ANSWER_BYTES):
             event = line[5:].strip() if line.startswith(b"data:") else b""
             if event == b"[DONE]":
                 return
             if event:
                 yield self.endpoint.checked(self.endpoint.parse(Answer(200, {}, event)))
-
-    def _understood(self, read: Callable[..., _Result], *arguments: object) -> _Result:
-        try:
-            return read(*arguments)
-        except Malformed as error:
-            raise ProviderError(self.provider, str(error), status=200) from error
 
 
 def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False) -> dict[str, Any]:
@@ -154,14 +141,20 @@ def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False
 
 
 def _turn(message: Message) -> dict[str, Any]:
-    """A message of a request."""
+    """Return a message of a request."""
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        # Arguments as they may be sent again: chat templates of servers parse them, and fail.
-        sent = [(call, call.arguments if _is_json(call.arguments) else "{}") for call in message.calls]
         turn["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-            for call, arguments in sent
+            {
+                "id": call.id,
+                "type": "function",
+                # Chat templates of servers parse the arguments, and fail.
+                "function": {
+                    "name": call.name,
+                    "arguments": call.arguments if _is_json(call.arguments) else "{}",
+                },
+            }
+            for call in message.calls
         ]
     if message.answers:
         turn["tool_call_id"] = message.answers
@@ -172,11 +165,8 @@ def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
     """Return how to ask again after a refusal that names a parameter; None where no other way is left."""
     if dialect.limit == "max_tokens" and "max_completion_tokens" in refusal:
         return dialect._replace(limit="max_completion_tokens")
-    if request.schema is not None and _OF_A_SCHEMA.search(refusal):
-        if dialect.schema == "json_schema":
-            return dialect._replace(schema="json_object")
-        if dialect.schema == "json_object":
-            return dialect._replace(schema="words")
+    if request.schema is not None and dialect.schema != "words" and _OF_A_SCHEMA.search(refusal):
+        return dialect._replace(schema="json_object" if dialect.schema == "json_schema" else "words")
     for names, pattern in _DISPENSABLE:
         if not names <= dialect.without and pattern.search(refusal):
             return dialect._replace(without=dialect.without | names)
@@ -184,31 +174,17 @@ def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
 
 
 _OF_A_SCHEMA = re.compile(r"response_?format|json_?(?:schema|object)|structured|grammar", re.IGNORECASE)
-# Words of refusals, and the parameters that are left out then.
-_DISPENSABLE: tuple[tuple[frozenset[str], re.Pattern[str]], ...] = (
-    (frozenset({"logprobs", "top_logprobs"}), re.compile(r"logprobs", re.IGNORECASE)),
-    (frozenset({"temperature"}), re.compile(r"temperature", re.IGNORECASE)),
-    (frozenset({"stream_options"}), re.compile(r"stream_options", re.IGNORECASE)),
-    # As Ollama ("does not support tools") and vLLM ("tool choice requires …") put it; a refusal may also name
-    # a tool that is known.
-    (
-        frozenset({"tools"}),
-        re.compile(
-            r"not support\b.{0,40}\btool|tool[ _]choice.? requires|tools? (?:is|are) not supported",
-            re.IGNORECASE,
-        ),
-    ),
-)
-
-
-def completion(data: object, request: Request) -> Completion:
-    """Read a whole answer. Raises Malformed."""
-    message = _choice(data).get("message")
-    if not isinstance(message, Mapping):
-        raise Malformed("the answer holds no message")
-    collector = Collector(whole=True)
-    collector.add(data)
-    return collector.completion(request)
+# Words of refusals, and the parameters that are left out then. Of tools: as Ollama ("does not support tools")
+# and vLLM ("tool choice requires …") put it; a refusal may also name a tool that is known.
+_DISPENSABLE = [
+    (frozenset(names.split()), re.compile(pattern, re.IGNORECASE))
+    for names, pattern in (
+        ("logprobs top_logprobs", "logprobs"),
+        ("temperature", "temperature"),
+        ("stream_options", "stream_options"),
+        ("tools", r"not support\b.{0,40}\btool|tool[ _]choice.? requires|tools? (?:is|are) not supported"),
+    )
+]
 
 
 class Collector:
@@ -224,35 +200,45 @@ class Collector:
         self._usage: object = None
         self.model = ""
         self.finish = "stop" if whole else ""
+        self.chosen = False  # whether a message came
 
     def add(self, chunk: object) -> str:
-        """Take a chunk in and return the text it brings. Raises Malformed."""
-        data = _mapping(chunk)
+        """Take a chunk in and return the text it brings; a chunk of another form brings none."""
+        data = as_dict(chunk)
         self.model = str(data.get("model") or self.model)
         self._usage = data.get("usage") or self._usage
-        if not _list(data, "choices"):
-            return ""
-        choice = _choice(chunk)
-        delta = _mapping(choice.get("delta") or choice.get("message") or {})
+        choice = as_dict(next(iter(_list(data, "choices")), None))
+        delta = choice.get("delta") or choice.get("message")
+        self.chosen = self.chosen or isinstance(delta, dict)
+        delta = as_dict(delta)
         for call in _list(delta, "tool_calls"):
-            self._merge(_mapping(call))
+            self._merge(as_dict(call))
         self._chances += _chances(choice)
         self.finish = str(choice.get("finish_reason") or self.finish)
-        text = _text(delta)
-        self._texts.append(text)
+        content = delta.get("content")
+        if isinstance(content, list):  # some servers send it in parts
+            content = "".join(str(as_dict(part).get("text") or "") for part in content)
+        self._texts.append(text := content if isinstance(content, str) else "")
         return text
 
     def completion(self, request: Request) -> Completion:
-        """Return the whole answer."""
+        """Return the whole answer; every call gets its own id and arguments, which some servers leave out."""
+        calls: dict[str, ToolCall] = {}
+        for call in self._calls:
+            name = call.id if call.id and call.id not in calls else f"call_{uuid.uuid4().hex[:16]}"
+            calls[name] = ToolCall(name, call.name, call.arguments.strip() or "{}")
         text, chances = "".join(self._texts), tuple(self._chances)
-        read = Completion(
-            text, self.model, calls=_finished(self._calls), logprobs=chances, finish=self.finish
-        )
+        read = Completion(text, self.model, calls=tuple(calls.values()), logprobs=chances, finish=self.finish)
         return counted(read, request, self._usage)
 
     def _merge(self, call: Json) -> None:
         """Put a piece of a tool call to the pieces that came before it."""
-        index, piece = call.get("index"), _call(call)
+        function = as_dict(call.get("function"))
+        arguments = function.get("arguments") or ""
+        if not isinstance(arguments, str):  # Ollama has sent objects
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        piece = ToolCall(str(call.get("id") or ""), str(function.get("name") or ""), arguments)
+        index = call.get("index")
         index = index if isinstance(index, int) else -1  # by itself: the last one
         place = self._places.get(index)
         if place is None or self._whole or _begins(self._calls[place], piece):
@@ -278,17 +264,6 @@ def _begins(begun: ToolCall, piece: ToolCall) -> bool:
     return _is_json(begun.arguments)
 
 
-def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """Give every call its own id and arguments, which some servers leave out."""
-    finished: list[ToolCall] = []
-    for call in calls:
-        name = call.id
-        if not name or any(name == earlier.id for earlier in finished):
-            name = f"call_{uuid.uuid4().hex[:16]}"
-        finished.append(ToolCall(name, call.name, call.arguments.strip() or "{}"))
-    return tuple(finished)
-
-
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
@@ -297,47 +272,17 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _choice(data: object) -> Json:
-    choices = _list(_mapping(data), "choices")
-    if not choices or not isinstance(choices[0], Mapping):
-        raise Malformed("the answer holds no choices")
-    return choices[0]
-
-
-def _text(message: Json) -> str:
-    """The text of a message, which some servers send in parts."""
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    return content if isinstance(content, str) else ""
-
-
-def _call(call: object) -> ToolCall:
-    function = _mapping(_mapping(call).get("function") or {})
-    arguments = function.get("arguments") or ""
-    if not isinstance(arguments, str):  # Ollama has sent objects
-        arguments = json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(_mapping(call).get("id") or ""), str(function.get("name") or ""), arguments)
-
-
 def _chances(choice: Json) -> Iterator[TokenChance]:
-    logprobs = choice.get("logprobs")
-    for row in _list(logprobs, "content") if isinstance(logprobs, Mapping) else ():
-        others = tuple(_likely(_list(_mapping(row), "top_logprobs")))
+    for row in _list(as_dict(choice.get("logprobs")), "content"):
+        others = tuple(_likely(_list(as_dict(row), "top_logprobs")))
         yield from (TokenChance(token, chance, others) for token, chance in _likely([row]))
 
 
 def _likely(rows: Iterable[object]) -> Iterator[tuple[str, float]]:
-    for row in rows:
-        chance = _mapping(row).get("logprob")
+    for row in map(as_dict, rows):
+        chance = row.get("logprob")
         if isinstance(chance, int | float):
-            yield str(_mapping(row).get("token") or ""), float(chance)
-
-
-def _mapping(value: object) -> Json:
-    if not isinstance(value, Mapping):
-        raise Malformed("the answer is not one of chat completions")
-    return value
+            yield str(row.get("token") or ""), float(chance)
 
 
 def _list(value: Json, name: str) -> list[Any]:

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
     from commonplace.providers.costs import Budget
 
-# A refusal that may be about one request only: it takes several in a row to say something of the model.
-_ODD_REQUEST = frozenset({400, 422})
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -51,7 +48,7 @@ class Estimate:
     cached: bool = False
 
 
-class Client:
+class Client(Guard[Request, Completion]):
     """A language model as callers see it; safe to share between threads."""
 
     def __init__(
@@ -61,22 +58,10 @@ class Client:
         cache: Store[Completion] | None = None,
         budget: Budget | None = None,
         breaker: Breaker | None = None,
-        trial: bool = False,
     ) -> None:
-        """Put the parts around a model; each of them can be left out. The breaker lets a `trial` through."""
-        self.model = model
-        self.name = f"{model.provider}/{model.name}"  # for people
-        self._guard: Guard[Request, Completion] = Guard(
-            model.provider,
-            model.name,
-            fingerprint=model.fingerprint,
-            store=cache,
-            breaker=breaker,
-            breaker_name=getattr(model, "breaker_name", ""),
-            budget=budget,
-            trial=trial,
-            passing=_ODD_REQUEST,
-        )
+        """Put the parts around a model; each of them can be left out."""
+        super().__init__(model, model.provider, model.name, store=cache, breaker=breaker, budget=budget)
+        self.model, self.name = model, f"{model.provider}/{model.name}"
 
     def complete(
         self,
@@ -98,14 +83,14 @@ class Client:
         request = Request(
             tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs, deadline_s, purpose
         )
-        cached = self._known(request)
-        if cached is not None:
-            return cached
+        key, known = self._known(request)
+        if known is not None:
+            return known
         if schema is None:
             completion = self._ask(request)
         else:
             completion = schemas.complete(self._ask, request, self.model.provider)
-        self._keep(request, completion)
+        self._keep(key, completion)
         return completion
 
     def stream(
@@ -126,11 +111,11 @@ class Client:
         request = Request(
             tuple(messages), None, tuple(tools), max_tokens, temperature, 0, deadline_s, purpose
         )
-        cached = self._known(request)
-        if cached is not None:
-            if cached.text:
-                yield cached.text
-            return cached
+        key, known = self._known(request)
+        if known is not None:
+            if known.text:
+                yield known.text
+            return known
         with self._asking(request) as call:
             pieces, stream = [], self.model.stream(request)
             try:
@@ -149,7 +134,7 @@ class Client:
         completion = call.answer
         assert isinstance(completion, Completion)
         self._check(completion)
-        self._keep(request, completion)
+        self._keep(key, completion)
         return completion
 
     def estimate(
@@ -161,25 +146,24 @@ class Client:
     ) -> Estimate:
         """Say what a call would take, without making it; a repair of JSON would come on top."""
         request = Request(tuple(messages), schema, max_tokens=max_tokens)
-        if self._guard.known([answer_key(self.model.fingerprint, request)]):
+        if self.known([answer_key(self.fingerprint, request)]):
             return Estimate(0, 0, 0.0, cached=True)
         came = about_in(request)
-        cost = self._guard.price(came, max_tokens)
-        dollars = None if cost is None else cost / NANO
-        return Estimate(came, max_tokens, dollars)
+        cost = self.price(came, max_tokens)
+        return Estimate(came, max_tokens, None if cost is None else cost / NANO)
 
-    def _known(self, request: Request) -> Completion | None:
-        """The answer in the cache, recorded with a cost of 0."""
-        key = answer_key(self.model.fingerprint, request) if self._guard.store is not None else b""
-        completion = self._guard.known([key]).get(key)
+    def _known(self, request: Request) -> tuple[bytes, Completion | None]:
+        """Return the key of a request, and the answer in the cache, recorded with a cost of 0."""
+        key = answer_key(self.fingerprint, request) if self.store is not None else b""
+        completion = self.known([key]).get(key)
         if completion is not None:
-            self._guard.record_known(request.purpose, completion.tokens_in, completion.tokens_out)
-        return completion
+            self.record_known(request.purpose, completion.tokens_in, completion.tokens_out)
+        return key, completion
 
-    def _keep(self, request: Request, completion: Completion) -> None:
+    def _keep(self, key: bytes, completion: Completion) -> None:
         # A cut or filtered answer may be complete the next time.
-        if self._guard.store is not None and completion.finish in ("stop", "tool_calls"):
-            self._guard.keep({answer_key(self.model.fingerprint, request): completion})
+        if completion.finish in ("stop", "tool_calls"):
+            self.keep({key: completion})
 
     def _ask(self, request: Request) -> Completion:
         with self._asking(request) as call:
@@ -190,12 +174,10 @@ class Client:
     @contextmanager
     def _asking(self, request: Request) -> Iterator[Call]:
         """Around one call to the provider, whose answer tells what it took."""
-        about, most = about_in(request), most_in(request)
+        limits = (about_in(request), most_in(request), request.deadline_s)
         with (
-            self._guard.asking(),
-            self._guard.request(
-                request.purpose, about, most, request.deadline_s, most_out=request.max_tokens
-            ) as call,
+            self.asking(),
+            self.request(request.purpose, *limits, most_out=request.max_tokens) as call,
         ):
             yield call
             call.tokens, call.tokens_out = call.answer.tokens_in, call.answer.tokens_out

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import cast
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -68,35 +68,28 @@ def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
         return shipped
     prompt = _read(name, path)
     if prompt.variables != shipped.variables:
-        _refuse(path, f"variables must be {_listed(shipped.variables)}, not {_listed(prompt.variables)}")
+        message = f"variables must be {_listed(shipped.variables)}, not {_listed(prompt.variables)}"
+        raise ConfigError(paths.shown(path), message)
     return prompt
 
 
 def _read(name: str, path: Path) -> Prompt:
-    text = _text(name, path)
-    before, *parts = _ROLE.split(text.partition("\n---\n")[2] if text.startswith("---\n") else text)
-    pairs = [(cast(Role, role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
-    if before.strip() or not pairs or not all(text for _, text in pairs):
-        _refuse(path, "the text must stand under `# system` or `# user`")
-    return Prompt(name, tuple(pairs))
-
-
-def _text(name: str, path: Path) -> str:
     try:
         data = paths.read_contained(path, [Path(path.resolve()).parent])
     except CommonplaceError as error:
         raise ConfigError(f"prompt {name}", str(error)) from error
     if len(data) > MAX_BYTES:
-        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
+        raise ConfigError(paths.shown(path), f"larger than {MAX_BYTES:,} bytes")
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        whole = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(paths.shown(path), "not UTF-8") from error
+    before, *parts = _ROLE.split(whole.partition("\n---\n")[2] if whole.startswith("---\n") else whole)
+    pairs = [(cast(Role, role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
+    if before.strip() or not pairs or not all(text for _, text in pairs):
+        raise ConfigError(paths.shown(path), "the text must stand under `# system` or `# user`")
+    return Prompt(name, tuple(pairs))
 
 
-def _listed(names: object) -> str:
-    return ", ".join(sorted(names)) or "none"  # type: ignore[call-overload]
-
-
-def _refuse(path: Path, message: str) -> NoReturn:
-    raise ConfigError(paths.shown(path), message)
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
