@@ -168,7 +168,7 @@ MOST = {
     "memory": (1_247, 661),
     "notes": (1_932, 1_314),
     "panel": (2_930, 2_055),
-    "providers": (6_071, 3_935),
+    "providers": (5_989, 3_888),
     "redaction": (1_756, 1_181),
     "render": (1_283, 839),
     "search": (7_699, 5_014),
@@ -224,7 +224,7 @@ def test_importing_costs_nothing_heavy() -> None:
 # an import tried apart, a server, the starters of a schedule, another search, the user's browser.
 STARTERS = {
     "cli/browser.py",
-    "clients/doors.py", "providers/downloads.py", "storage/git.py",
+    "clients/doors.py", "storage/git.py",
     "providers/program.py", "servers/daemon.py",
     "servers/local.py", "servers/workers.py", "base/editors.py",
 }  # fmt: skip

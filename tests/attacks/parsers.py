@@ -48,7 +48,7 @@ from commonplace.markdown import (
 )
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import appends, layout
-from commonplace.providers import refusals
+from commonplace.providers import attempts
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion
 from commonplace.redaction import masks, personal, phrases, recalled, redact
@@ -409,7 +409,7 @@ def _spooled(text: str) -> object:
 
 
 def _refused(text: str) -> object:
-    return refusals.translate("openai", 429, {}, _bytes(text)), refusals.wait_s({}, text)
+    return attempts.translate("openai", 429, {}, _bytes(text)), attempts.wait_s({}, text)
 
 
 PARSERS: dict[str, Parser] = {
@@ -563,7 +563,7 @@ PARSERS: dict[str, Parser] = {
     "servers.protocol.decode": _decode_json,
     "config.loading.parse": _settings,
     "config.collections.normal_prefix": config_collections.normal_prefix,
-    "refusals.translate": _refused,
+    "attempts.translate": _refused,
     # Screens.
     "screen.clean": lambda text: (screen.clean(text), screen.one_line(text)),
     "screen.cells": screen.cells,

@@ -12,6 +12,7 @@ import pytest
 import commonplace
 from commonplace.base import installation, paths
 from commonplace.providers import downloads
+from commonplace.providers.catalog import Spec
 from commonplace.upkeep.schedule import templates
 
 SOURCE = Path(commonplace.__file__).parents[1]
@@ -104,7 +105,8 @@ def test_a_download_imports_nothing_from_there(
     monkeypatch.setattr(downloads.fastembed, "place", lambda row: next(places))
     monkeypatch.setattr(downloads.fastembed, "cache_of", lambda row: hostile)
     row = {"model": str(hostile), "size_in_GB": 0}
-    assert downloads._fetch_files(row, "embedding", lambda done, total: None).place == str(hostile)
+    monkeypatch.setattr(downloads.fastembed, "find", lambda name, kind="embedding": row)
+    assert downloads.fetch(Spec("fastembed"), lambda done, total: None).place == str(hostile)
     assert not canary.exists(), canary.read_text()
 
 

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from commonplace.base.errors import ProviderError
-from commonplace.providers import breaker
-from commonplace.providers.breaker import Breaker
-from commonplace.providers.guard import Guard
+from commonplace.providers import guard as breaker
+from commonplace.providers.guard import Breaker, Guard
 
 WRONG_KEY = ProviderError("openai", "401 wrong key", permanent=True, status=401)
 SLOW = ProviderError("openai", "no answer in time")

@@ -54,7 +54,6 @@ def test_an_answer_comes_back_whole_and_marked(cache: AnswerCache) -> None:
         replace(REQUEST, schema={"type": "object"}),
         replace(REQUEST, tools=(ToolSpec("f", "", {}),)),
         replace(REQUEST, max_tokens=5),
-        replace(REQUEST, temperature=1.0),
         replace(REQUEST, logprobs=1),
     ],
 )

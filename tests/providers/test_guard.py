@@ -10,10 +10,10 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
+from commonplace.providers.attempts import Unanswered
 from commonplace.providers.costs import Budget, Ledger, Prices
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.guard import Guard
-from commonplace.providers.refusals import Unanswered
 
 
 def meter(ledger: Ledger, cap: int | None = None) -> Guard[str, bytes]:

@@ -14,7 +14,7 @@ import pytest
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import attempts, http, refusals
+from commonplace.providers import attempts, http
 from commonplace.providers.http import Endpoint
 from tests.providers.server import Reply, Server, serving
 
@@ -225,7 +225,7 @@ def test_what_was_sent_and_not_answered_is_told_apart(
     server.answer = lambda request: fault
     with pytest.raises(ProviderError) as caught:
         endpoint.send("POST", "x", Deadline(1), b"{}", attempts=1)
-    assert isinstance(caught.value, refusals.Unanswered) is sent
+    assert isinstance(caught.value, attempts.Unanswered) is sent
 
 
 def test_what_is_no_http_is_told_without_the_key() -> None:
@@ -253,7 +253,7 @@ def test_what_is_no_http_is_told_without_the_key() -> None:
 
 def test_too_long_is_told_apart(endpoint: Endpoint, server: Server) -> None:
     server.script = [Reply({"error": "the input length exceeds the context length"}, 400)]
-    with pytest.raises(refusals.TooLarge):
+    with pytest.raises(attempts.TooLarge):
         ask(endpoint)
 
 

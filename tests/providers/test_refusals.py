@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.config.credentials import Secret
-from commonplace.providers import refusals
+from commonplace.providers import attempts
 
 KEY = Secret("sk-live-0123456789")
 
 
 def refusal(status: int, body: object = "", headers: dict[str, str] | None = None):
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return refusals.translate("acme", status, headers or {}, content, KEY)
+    return attempts.translate("acme", status, headers or {}, content, KEY)
 
 
 QUOTA = {
@@ -63,7 +63,7 @@ BUSY = {"error": {"message": "Rate limit reached"}}
 def test_some_refusals_stay_and_some_pass(status, body, headers, permanent) -> None:
     error = refusal(status, body, headers)
     assert (error.permanent, error.status, error.provider) == (permanent, status, "acme")
-    assert not isinstance(error, refusals.TooLarge)
+    assert not isinstance(error, attempts.TooLarge)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_some_refusals_stay_and_some_pass(status, body, headers, permanent) -> N
 )
 def test_what_is_too_long_is_told_apart(status: int, said: str) -> None:
     error = refusal(status, {"error": {"message": said}})
-    assert isinstance(error, refusals.TooLarge)
+    assert isinstance(error, attempts.TooLarge)
     assert error.permanent
     assert error.status == status
 
@@ -124,15 +124,15 @@ def test_what_is_too_long_is_told_apart(status: int, said: str) -> None:
     ],
 )
 def test_what_a_provider_asks_to_wait(headers: dict[str, str], body: str, expected: float | None) -> None:
-    assert refusals.wait_s(headers, body) == (None if expected is None else pytest.approx(expected))
+    assert attempts.wait_s(headers, body) == (None if expected is None else pytest.approx(expected))
 
 
 def test_moments_become_spans() -> None:
     now = time.time()
-    found = refusals.wait_s({"retry-after": formatdate(now + 100, usegmt=True)})
+    found = attempts.wait_s({"retry-after": formatdate(now + 100, usegmt=True)})
     assert found is not None
     assert 90 < found <= 100
-    assert refusals.wait_s({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
+    assert attempts.wait_s({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_whatever_is_said_is_one_short_clean_line(said: str) -> None:
     st.dictionaries(st.text(max_size=20), st.text(max_size=20)),
 )
 def test_no_refusal_is_an_error_of_its_own(body: bytes, status: int, headers: dict[str, str]) -> None:
-    assert refusals.translate("acme", status, headers, body).status == status
+    assert attempts.translate("acme", status, headers, body).status == status
 
 
 def test_nested_beyond_reason() -> None:

@@ -23,8 +23,8 @@ from commonplace.agent.tools import FORGETS, READ_FILE, TOOLS, Tool, parsed
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
+from commonplace.providers.attempts import TooLarge
 from commonplace.providers.llm.base import Completion, Message, ToolSpec
-from commonplace.providers.refusals import TooLarge
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Call, CompactionEvent, MessageEvent, SessionEvent, ToolExecution, Turn
 from commonplace.upkeep import dialogue

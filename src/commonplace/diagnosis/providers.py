@@ -19,9 +19,9 @@ from commonplace.config.settings import KEYRING, Embedding, Llm
 from commonplace.diagnosis.examination import Case
 from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
-from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
 from commonplace.providers.costs import Ledger
+from commonplace.providers.guard import Opened
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 

@@ -1,21 +1,28 @@
 """Calls to a provider: over before their deadline, and repeated after passing faults.
 
 A call runs in a thread that is left behind when the deadline comes: neither a name server nor a server that
-sends one byte a second respects a timeout.
+sends one byte a second respects a timeout. Refusals become errors: permanent or passing, how long to wait,
+too long, in one clean line.
 """
 
 from __future__ import annotations
 
+import json
 import queue
+import random
+import re
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from typing import TypeVar, cast
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.providers import refusals
-from commonplace.providers.refusals import Unanswered, Unreachable
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.render import screen
 
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
@@ -38,7 +45,7 @@ def repeated(
         try:
             return work()
         except ProviderError as error:
-            wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            wait = pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
             lost = isinstance(error, Unanswered) and not resend
             until = reach if isinstance(error, Unreachable) else deadline
             if error.permanent or lost or wait >= until.left_s():
@@ -111,3 +118,116 @@ def side_by_side(
                 future.cancel()
             raise
         return [future.result() for future in futures]
+
+
+# --- refusals ------------------------------------------------------------------------------------------
+
+MAX_REASON = 300  # cells of a provider's own words in an error line
+LONGEST_WAIT_S = 86_400.0
+# 409 is a lock that another request holds (OpenAI's SDK retries it as well), 425 "too early".
+_PASSING = frozenset({408, 409, 425, 429})
+_NEVER = frozenset({501, 505})
+# How providers say that an input, or all of them together, is longer than the model takes: OpenAI, Mistral,
+# Voyage, Cohere, Gemini, Ollama, llama.cpp (status 500), vLLM, TEI and DashScope.
+_TOO_LARGE = re.compile(
+    r"(?:maximum input|context|input) (?:length|window|size)|too (?:large to process|long)"
+    r"|too many (?:tokens|inputs)|max(?:imum)? (?:allowed )?(?:number of )?(?:\d+ )?tokens"
+    r"|must have less than \d+ tokens|token count.{1,40}exceeds|exceeds?\b.{1,40}\btokens?\b"
+    r"|payload size exceeds|at most \d+ requests|input is too large"
+    r"|batch size.{1,60}(?:larger than|>|exceed|maximum)",
+    re.IGNORECASE,
+)
+# OpenAI's words for a request of more tokens than the limit of a minute: waiting does not help.
+_TOO_LARGE_FOR_A_MINUTE = "request too large"
+_QUOTA = re.compile(
+    r"insufficient[_ ](?:quota|credits|balance|funds)|exceeded.{1,40}quota|out of credits|spending limit"
+    r"|(?:/|per) month|quota (?:is |has been )?(?:exceeded|exhausted|used up)",
+    re.IGNORECASE,
+)
+# A limit a minute passes by itself, whatever else the sentence says about billing.
+_RATE = re.compile(r"per[ _]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[rt]pm\b", re.IGNORECASE)
+_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
+_ASKED = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)\b", re.IGNORECASE)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LOOKED_AT = 20_000  # characters of a page that a provider answers with
+_TAGS = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>", re.IGNORECASE | re.DOTALL)
+
+
+class Unanswered(ProviderError):
+    """A request that was sent and not answered whole; the provider may charge it."""
+
+
+class Unreachable(ProviderError):
+    """No connection was made, so the request was not sent."""
+
+
+class TooLarge(ProviderError):
+    """A request that is longer than the model or the provider takes; shorter ones may be answered."""
+
+
+def translate(
+    provider: str, status: int, headers: Mapping[str, str], body: bytes, key: Secret = NO_KEY
+) -> ProviderError:
+    """Make the error of an answer whose status is not 2xx; the key is removed from what it quotes."""
+    text = body.decode("utf-8", "replace")
+    words = reason(text, key)
+    message = f"HTTP {status}" + (f": {words}" if words else "")
+    too_large = status in (400, 422, 500) and _TOO_LARGE.search(text)
+    if status == 413 or too_large or (status == 429 and _TOO_LARGE_FOR_A_MINUTE in text.lower()):
+        return TooLarge(provider, message, permanent=True, status=status)
+    wait = wait_s(headers, text)
+    permanent = status in _NEVER or (status < 500 and status not in _PASSING)
+    if status == 429 and wait is None:
+        permanent = bool(_QUOTA.search(text)) and not _RATE.search(text)
+    return ProviderError(provider, message, wait, permanent=permanent, status=status)
+
+
+def reason(text: str, key: Secret = NO_KEY) -> str:
+    """Return the provider's own words in one short line without key, markup and control characters."""
+    try:
+        words = _message(json.loads(text))
+    except (ValueError, RecursionError):
+        words = _TAGS.sub(" ", text[:_LOOKED_AT])
+    return screen.shorten(screen.one_line(key.remove_from(words)), MAX_REASON)
+
+
+def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
+    """Return how many seconds a provider asks to wait, None where it does not.
+
+    Read are `retry-after-ms` (OpenAI), `retry-after` (RFC 9110: seconds or a date), `retryDelay` in the body
+    (Gemini), and "try again in 1.2s".
+    """
+    values = {name.lower(): value.strip() for name, value in headers.items()}
+    after, wait = values.get("retry-after", ""), None
+    if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", values.get("retry-after-ms", ""), re.ASCII):
+        wait = float(values["retry-after-ms"]) / 1000
+    elif re.fullmatch(r"\d{1,12}(\.\d{1,9})?", after, re.ASCII):
+        wait = float(after)
+    else:
+        with suppress(ValueError, TypeError, OverflowError, IndexError):
+            wait = max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
+    if wait is None and (delay := _DELAY.search(text)):
+        wait = float(delay[1])
+    if wait is None and (asked := _ASKED.search(text)):
+        wait = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(asked[1].lower()))
+    return None if wait is None else min(wait, LONGEST_WAIT_S)
+
+
+def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:
+    """Return the seconds before the next attempt: as asked, or longer each time, spread at random."""
+    if error.retry_after_s is not None:
+        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, is not a secret
+    longest = min(longest_s, first_s * 2 ** (attempt - 1))
+    return random.uniform(longest / 2, longest)  # noqa: S311
+
+
+def _message(value: object) -> str:
+    """The sentence in an error body; each provider has it elsewhere."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_message, value[:3])))
+    if isinstance(value, dict):
+        return next(filter(None, (_message(value.get(k)) for k in ("error", "message", "detail", "msg"))), "")
+    return ""

@@ -159,7 +159,8 @@ class VectorCache(_DiskCache):
     def __init__(self, path: Path | None = None, limit: int = MAX_VECTORS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first vector."""
         super().__init__(path or paths.user_cache_dir() / "vectors.sqlite", limit)
-        self.find = self._read
+
+    find = _DiskCache._read
 
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors of a model; its others of another length go: a server has another model there now."""
@@ -261,7 +262,7 @@ def answer_key(model: str, request: Request) -> bytes:
     """Return a hash of the model and of everything that shapes its answer: not of purpose and deadline."""
     turns = [asdict(message) for message in request.messages]
     tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
-    rest = (request.schema, request.max_tokens, request.temperature, request.logprobs)
+    rest = (request.schema, request.max_tokens, 0.0, request.logprobs)
     asked = ["answers-1", model, turns, tools, rest]
     text = json.dumps(asked, sort_keys=True, ensure_ascii=True, default=dict)
     return hashlib.sha256(text.encode()).digest()

@@ -57,9 +57,6 @@ class Reranker(Protocol):
         Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError; then there is no score of any text.
         """
 
-    def close(self) -> None:
-        """Close what it keeps open; the next call opens it again."""
-
 
 class Catalog(Generic[T]):
     """Rows by name, and the models `T` made so far; safe to use from several threads."""

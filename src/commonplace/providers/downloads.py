@@ -7,7 +7,6 @@ hushed nor stopped, and Ctrl-C should end it at once. What had come stays, and a
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
@@ -19,12 +18,12 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import Secret
-from commonplace.providers import fastembed, services
+from commonplace.providers import fastembed, program, services
 from commonplace.providers.catalog import EMBEDDERS, LLMS, Spec
 from commonplace.providers.http import Endpoint
 
 Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
-_LOOK_S = 0.25
+_MOST_S = 86_400.0
 _LIST_S = 10.0
 _PROGRAM = "import sys; from commonplace.providers import downloads; downloads.work(*sys.argv[1:])"
 
@@ -50,7 +49,23 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
     named = spec.model.lower()
     ranks = named and named in (str(row["model"]).lower() for row in fastembed.table("reranking"))
     kind: fastembed.Kind = "reranking" if ranks else "embedding"
-    return _fetch_files(fastembed.find(spec.model, kind), kind, progress)
+    row = fastembed.find(spec.model, kind)
+    name, total, folder = str(row["model"]), _size(row), fastembed.cache_of(row)
+    if place := fastembed.place(row):
+        return Fetched(name, str(place), size_of(place, follow=True), True)
+    environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
+    command = installation.python("-c", _PROGRAM, kind, name)
+
+    def look() -> None:
+        progress(min(size_of(folder), total), total)
+
+    done = program.run(command, os.sep, _MOST_S, environ=environ, look=look)
+    place = fastembed.place(row)
+    if done.failure or place is None:
+        reason = done.failure.partition(": ")[2] or f"{name} cannot be fetched; run it again"
+        raise ProviderError(fastembed.PROVIDER, reason)
+    progress(total, total)
+    return Fetched(name, str(place), size_of(place, follow=True))
 
 
 def is_missing(spec: Spec) -> bool:
@@ -65,8 +80,7 @@ def work(kind: fastembed.Kind, name: str) -> None:
     try:
         fastembed.download(name, kind)
     except CommonplaceError as error:
-        print(str(error).removeprefix(f"{fastembed.PROVIDER}: "))
-        sys.exit(1)
+        sys.exit(str(error).removeprefix(f"{fastembed.PROVIDER}: "))
 
 
 def size_of(folder: Path, *, follow: bool = False) -> int:
@@ -77,32 +91,6 @@ def size_of(folder: Path, *, follow: bool = False) -> int:
             with suppress(OSError):  # so do files
                 size += os.stat(os.path.join(parent, name), follow_symlinks=follow).st_size
     return size
-
-
-def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progress) -> Fetched:
-    """Fetch the model of a row in a process of its own, which ends with this one. Raises ProviderError."""
-    name, total, folder = str(row["model"]), _size(row), fastembed.cache_of(row)
-    if place := fastembed.place(row):
-        return Fetched(name, str(place), size_of(place, follow=True), True)
-    environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
-    command = installation.python("-c", _PROGRAM, kind, name)
-    null = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=null, stdout=subprocess.PIPE, stderr=null, env=environ) as process:
-        try:
-            while True:
-                with suppress(subprocess.TimeoutExpired):
-                    output, _ = process.communicate(timeout=_LOOK_S)
-                    break
-                progress(min(size_of(folder), total), total)
-        finally:
-            process.kill()
-            process.wait()
-    place = fastembed.place(row)
-    if process.returncode or place is None:
-        reason = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise ProviderError(fastembed.PROVIDER, reason or f"{name} cannot be fetched; run it again")
-    progress(total, total)
-    return Fetched(name, str(place), size_of(place, follow=True))
 
 
 # --- what providers offer ------------------------------------------------------------------------------

@@ -99,17 +99,12 @@ class FakeReranker:
         """Make one of any name."""
         self.name = f"fake:{model}"
         self.calls: list[tuple[str, tuple[str, ...]]] = []
-        self.closed = 0
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the share of words for each text."""
         self.calls.append((question, tuple(texts)))
         asked = set(_words(question))
         return [len(asked & set(_words(text))) / max(1, len(asked)) for text in texts]
-
-    def close(self) -> None:
-        """Count that it was closed."""
-        self.closed += 1
 
 
 def load_embedder(spec: Spec) -> FakeEmbedder:

@@ -258,9 +258,6 @@ class LocalReranker:
 
             return runtime.each(work, texts)
 
-    def close(self) -> None:
-        """Keep no connection; the model is given back when it is idle."""
-
 
 load = LocalEmbedder
 

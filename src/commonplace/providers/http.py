@@ -18,10 +18,9 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import refusals
-from commonplace.providers.attempts import ATTEMPTS, REACH_S, repeated, within
-from commonplace.providers.breaker import name_of
-from commonplace.providers.refusals import Unanswered, Unreachable
+from commonplace.providers import attempts
+from commonplace.providers.attempts import ATTEMPTS, REACH_S, Unanswered, Unreachable, repeated, within
+from commonplace.providers.guard import name_of
 from commonplace.redaction.redact import public
 from commonplace.render import screen
 
@@ -40,21 +39,17 @@ def as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def outgoing(text: str) -> str:
-    """Return a text as any provider may get it: without private parts and secrets.
-
-    Whatever is sent passes here: each text of a request of `Endpoint`, each value of `Prompt.messages`.
-    """
-    return public(text)
-
-
 def _outgoing(value: object) -> object:
-    """JSON whose texts may leave this machine."""
+    """Return JSON whose texts may leave this machine: without private parts and secrets."""
     if isinstance(value, str):
-        return outgoing(value)
+        return public(value)
     if isinstance(value, Mapping):
         return {key: _outgoing(one) for key, one in value.items()}
     return [*map(_outgoing, value)] if isinstance(value, list | tuple) else value
+
+
+def _json(body: object) -> bytes:
+    return json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
 
 
 class Answer(NamedTuple):
@@ -80,35 +75,26 @@ class Endpoint:
         """Check address and key. Raises ProviderError if no request could or should be made with them."""
         self.provider = provider
         self.base_url = base_url.strip().rstrip("/")
-        self._host = checked(provider, self.base_url, key)
+        self.is_loopback = is_loopback(checked(provider, self.base_url, key))
+        self.origin = origin(self.base_url)  # for people and for comparing
         self._key, self._header, self._scheme = key, header, scheme
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port, for people and for comparing."""
-        return origin(self.base_url)
-
     def breaker_name(self, model: str) -> str:
         """Return the name of a model behind this address at the breaker."""
         return name_of(self.provider, model, self.base_url, self._key.reveal())
-
-    @property
-    def is_loopback(self) -> bool:
-        """True if requests stay on this machine."""
-        return is_loopback(self._host)
 
     def post(
         self, path: str, body: object, deadline: Deadline, *, attempts: int = ATTEMPTS, max_bytes: int = 0
     ) -> object:
         """Send JSON to a path below the address and return the JSON that comes back.
 
-        Raises ProviderError when it cannot be had before the deadline or is an error, refusals.TooLarge for a
+        Raises ProviderError when it cannot be had before the deadline or is an error, attempts.TooLarge for a
         request that is longer than the provider takes.
         """
-        answer = self.send("POST", path, deadline, _json(body), _JSON, attempts=attempts, max_bytes=max_bytes)
-        return self.checked(self.parse(answer))
+        sent = (path, deadline, _json(body), _JSON)
+        return self.checked(self.parse(self.send("POST", *sent, attempts=attempts, max_bytes=max_bytes)))
 
     def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""
@@ -119,7 +105,7 @@ class Endpoint:
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError) as error:
-            start = refusals.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
+            start = attempts.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
             message = f"the answer of {self.origin} is not JSON: {screen.shorten(start, 80) or 'it is empty'}"
             raise ProviderError(self.provider, message, status=answer.status) from error
 
@@ -129,7 +115,7 @@ class Endpoint:
             code = as_dict(error).get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
             body = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
-            raise refusals.translate(self.provider, status, {}, body, self._key)
+            raise attempts.translate(self.provider, status, {}, body, self._key)
         return data
 
     def send(
@@ -150,31 +136,29 @@ class Endpoint:
         """
 
         def once() -> Answer:
-            with self._answer(method, path, deadline, content, headers) as response:
+            with self._answer(method, path, deadline, content, headers or {}) as response:
                 body = self._read(response, max_bytes or MAX_ANSWER_BYTES, deadline)
             return Answer(response.status_code, response.headers, body)
 
         return repeated(lambda: within(self.provider, once, deadline, self.origin), deadline, attempts)
 
-    def lines(
-        self, path: str, body: object, deadline: Deadline, max_bytes: int
-    ) -> Generator[bytes, None, None]:
-        """Send JSON once, and yield the lines of a stream of events as they come.
+    def lines(self, path: str, body: object, deadline: Deadline, most: int) -> Generator[bytes, None, None]:
+        """Send JSON once, and yield the lines of a stream of events, `most` bytes in all, as they come.
 
         The reader keeps to the deadline (`attempts.relayed`). Raises ProviderError.
         """
         with self._answer("POST", path, deadline, _json(body), _JSON) as response:
             content_type = response.headers.get("content-type", "")
             if "event-stream" not in content_type:
-                whole = self._read(response, max_bytes, deadline)
-                self.checked(self.parse(Answer(response.status_code, response.headers, whole)))
+                whole = Answer(response.status_code, response.headers, self._read(response, most, deadline))
+                self.checked(self.parse(whole))
                 shown = screen.one_line(content_type) or "something else"
                 raise ProviderError(self.provider, f"asked for a stream and got {shown}")
             rest, size = b"", 0
             for part in response.iter_bytes():
                 size += len(part)
-                if size > max_bytes:
-                    raise self._too_much(response, max_bytes)
+                if size > most:
+                    raise self._too_much(response, most)
                 *whole_lines, rest = (rest + part).split(b"\n")
                 yield from (line.rstrip(b"\r") for line in whole_lines)
             yield rest.rstrip(b"\r")
@@ -188,12 +172,7 @@ class Endpoint:
 
     @contextmanager
     def _answer(
-        self,
-        method: str,
-        path: str,
-        deadline: Deadline,
-        content: bytes | None,
-        headers: Mapping[str, str] | None,
+        self, method: str, path: str, deadline: Deadline, content: bytes | None, headers: Mapping[str, str]
     ) -> Iterator[httpx.Response]:
         """Yield an answer of 2xx, to be read here. Raises ProviderError, permanent if a retry is useless."""
         import httpx
@@ -207,7 +186,7 @@ class Endpoint:
         timeout = httpx.Timeout(left, connect=min(REACH_S, left))
         try:
             with self._opened().stream(
-                method, url, content=content, headers={**(headers or {}), **key}, timeout=timeout
+                method, url, content=content, headers={**headers, **key}, timeout=timeout
             ) as response:
                 if response.is_success:
                     yield response
@@ -222,15 +201,13 @@ class Endpoint:
             raise self._broken(error) from error
         if response.is_redirect:
             target = origin(response.headers.get("location", "")) or "elsewhere"
-            target = screen.shorten(screen.one_line(target), 80)
-            message = (
-                f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
-            )
+            target = f"{self.origin} redirects to {screen.shorten(screen.one_line(target), 80)}"
+            message = f"{target}, which is not followed; set the address it belongs to"
             raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
-        raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
+        raise attempts.translate(self.provider, response.status_code, response.headers, body, self._key)
 
     def _broken(self, error: Exception) -> ProviderError:
-        """The error of a connection; a certificate that is not valid now will not be valid the next time."""
+        """Return the error of a connection; a certificate that is not valid now stays so."""
         import httpx
 
         words = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
@@ -243,25 +220,25 @@ class Endpoint:
         lasting = untrusted or not isinstance(error, httpx.TransportError)
         return ProviderError(self.provider, message, permanent=lasting)
 
-    def _read(self, response: httpx.Response, limit: int, deadline: Deadline) -> bytes:
-        """The body, as far as time allows; that of an error is cut where it is too large."""
+    def _read(self, response: httpx.Response, most: int, deadline: Deadline) -> bytes:
+        """Return the body, as far as time allows; that of an error is cut where it is too large."""
         body = bytearray()
         for part in response.iter_bytes(65_536):
             if not deadline.left_s():
                 raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
             body += part
-            if len(body) > limit:
+            if len(body) > most:
                 if response.is_success:
-                    raise self._too_much(response, limit)
+                    raise self._too_much(response, most)
                 break
-        return bytes(body[:limit])
+        return bytes(body[:most])
 
-    def _too_much(self, response: httpx.Response, limit: int) -> ProviderError:
-        message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"
+    def _too_much(self, response: httpx.Response, most: int) -> ProviderError:
+        message = f"the answer of {self.origin} is larger than {most / 1e6:g} MB"
         return ProviderError(self.provider, message, permanent=True, status=response.status_code)
 
     def _opened(self) -> httpx.Client:
-        """The client, made when it is first needed; proxies of the environment are not for this machine."""
+        """Return the client, made when first needed; proxies of the environment are not for this machine."""
         import ssl
 
         import httpx
@@ -280,10 +257,6 @@ class Endpoint:
             return self._client
 
 
-def _json(body: object) -> bytes:
-    return json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
-
-
 # --- addresses -----------------------------------------------------------------------------------------
 
 
@@ -300,21 +273,15 @@ def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
             extra = "@" in address.netloc or address.query or address.fragment
             host = address.hostname
             fault = "the address may hold no user, password, query or fragment" if extra else ""
-    if not fault and key:
-        fault = _key_fault(host, url, key)
+    if not fault and not (key.reveal().isascii() and (key.reveal() or " ").isprintable()):
+        fault = "the key holds characters that no key has"
+    if not fault and key and not url.lower().startswith("https://"):
+        place = _address_of(host)
+        near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
+        fault = "" if near else f"a key is not sent to {host} in clear: use https"
     if fault:  # the address itself is not quoted, it may hold a secret
         raise ProviderError(provider, fault, permanent=True)
     return host
-
-
-def _key_fault(host: str, url: str, key: Secret) -> str:
-    """Why a key cannot go to an address, "" where it can."""
-    if not (key.reveal().isascii() and key.reveal().isprintable()):
-        return "the key holds characters that no key has"
-    place = _address_of(host)
-    near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
-    secure = near or url.lower().startswith("https://")
-    return "" if secure else f"a key is not sent to {host} in clear: use https"
 
 
 def origin(url: str) -> str:
@@ -328,11 +295,10 @@ def origin(url: str) -> str:
 
 
 def _address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
+    with suppress(ValueError):
         address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
+        return getattr(address, "ipv4_mapped", None) or address
+    return None
 
 
 def is_loopback(host: str) -> bool:

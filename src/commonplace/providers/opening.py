@@ -14,8 +14,8 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
-from commonplace.providers.breaker import SHARED, Breaker
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
+from commonplace.providers.guard import SHARED, Breaker
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from commonplace.markdown import comments
-from commonplace.providers.http import outgoing
-from commonplace.providers.refusals import TooLarge
+from commonplace.providers.attempts import TooLarge
+from commonplace.redaction.redact import public
 
 BYTES_PER_TOKEN = 3
 RULE = "cut-1"  # part of the fingerprint of every model behind it: a new one embeds everything anew
@@ -28,7 +28,7 @@ def tokens(text: str) -> int:
 
 def clean(text: str) -> str:
     """Return a text as it may leave: without private parts, secrets and comments, and fit for JSON."""
-    text = comments.without(outgoing(text))
+    text = comments.without(public(text))
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -125,7 +125,7 @@ def llm(
     def work(opened: ExitStack) -> dict[str, Any]:
         client = opening.open_llm(workspace, settings, cached=False, environ=environ)
         assert client is not None
-        opened.callback(getattr(client.model, "close", lambda: None))
+        opened.callback(client.close)
         client.forget_failures()
         prompt = [Message("user", PROMPT)]
         answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")

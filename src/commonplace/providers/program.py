@@ -1,6 +1,6 @@
 """Run another program without a shell, to its end or to a deadline, and end it with all that it started.
 
-It has a process group of its own and no input; what it prints goes to files, up to a limit.
+It has a process group of its own and no input; its output goes to a file, up to a limit.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from threading import Thread
 from typing import IO
 
 from commonplace.base import paths
@@ -20,8 +21,8 @@ from commonplace.redaction.redact import public
 from commonplace.render import screen
 
 _LOOK_S = 0.1  # between two looks at the size of the output
-_MOST_ERRORS = 1 << 26  # bytes of standard error
-_ERROR_BYTES = 4_000  # of it that are read, from the end
+LEAVING_S = 2.0  # for its last words; a daemon that it left may hold the pipe for ever
+_ERROR_BYTES = 4_000  # of standard error, from the end
 _ERROR_CHARACTERS = 200  # of the line that is quoted
 
 
@@ -44,12 +45,14 @@ def run(
     *,
     most_bytes: int = 0,
     environ: Mapping[str, str] | None = None,
+    look: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Run a program in a folder; its output is kept up to `most_bytes`, at which it is ended.
 
-    Raises NotStarted, and TimeoutError for a program that was ended at its deadline.
+    `look` is called some times a second meanwhile. Raises NotStarted, and TimeoutError for a program that was
+    ended at its deadline.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -57,24 +60,36 @@ def run(
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=output if most_bytes else subprocess.DEVNULL,
-                stderr=errors,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise NotStarted(paths.reason(error) if isinstance(error, OSError) else str(error)) from error
+        last = bytearray()
+        listener = Thread(target=_listen, args=(process.stderr, last), daemon=True)
+        listener.start()
         end = time.monotonic() + timeout_s
         try:
-            while process.poll() is None and _size(output) <= most_bytes and _size(errors) <= _MOST_ERRORS:
+            while process.poll() is None and _size(output) <= most_bytes:
+                look()
                 if time.monotonic() > end:
                     raise TimeoutError
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(max(0.0, min(_LOOK_S, end - time.monotonic())))
         finally:
             _kill(process)
+            listener.join(LEAVING_S)
         output.seek(0)
-        errors.seek(max(0, _size(errors) - _ERROR_BYTES))
-        failure = _failure(process.returncode, errors.read())
+        failure = _failure(process.returncode, bytes(last))
         return Outcome(output.read(most_bytes), failure, _size(output) > most_bytes)
+
+
+def _listen(stream: IO[bytes], last: bytearray) -> None:
+    """Keep the last bytes of a pipe until no process holds its other end."""
+    with stream:
+        while read := os.read(stream.fileno(), 1 << 16):
+            last += read
+            del last[:-_ERROR_BYTES]
 
 
 def _size(file: IO[bytes]) -> int:

@@ -16,10 +16,10 @@ from functools import partial
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import packing, services
+from commonplace.providers.attempts import TooLarge
 from commonplace.providers.cache import score_key
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.guard import Call, Guard, Watcher, unwatched
-from commonplace.providers.refusals import TooLarge
 from commonplace.providers.services import Service
 
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
@@ -142,10 +142,6 @@ class GuardedReranker(Guard[str, float]):
         scores = self.answers(asked, key, ask, purpose, lambda text: _tokens(question, [text]))
         known = dict(zip(asked, scores, strict=True))
         return [known.get(text, 0.0) for text in texts]
-
-    def close(self) -> None:
-        """Close the connections that are kept; the next call opens new ones."""
-        self.inner.close()
 
 
 def _tokens(question: str, texts: Sequence[str]) -> int:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
-from commonplace.providers.breaker import Breaker
 from commonplace.providers.cache import VectorCache
 from commonplace.providers.embedding.base import Kind, quantize, unit_rows
 from commonplace.providers.embedding.remote import GuardedEmbedder
 from commonplace.providers.fake import FakeEmbedder
+from commonplace.providers.guard import Breaker
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

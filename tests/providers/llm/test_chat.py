@@ -17,11 +17,11 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
+from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import chat
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.chat import ChatModel
-from commonplace.providers.refusals import TooLarge, Unanswered
 from tests.providers.llm.conftest import (
     KEY,
     QUESTION,

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
+from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.cache import AnswerCache
 from commonplace.providers.costs import Budget, Ledger
 from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
-from commonplace.providers.refusals import TooLarge, Unanswered
 from tests.providers.conftest import PRICES
 from tests.providers.llm.conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
 from tests.providers.server import Reply, Server

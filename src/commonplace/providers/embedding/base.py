@@ -52,11 +52,7 @@ class Embedder(Protocol):
 
 
 class Batching(Embedder, Protocol):
-    """A model that may embed many passages by its provider's batches: cheaper, and much later."""
-
-    @property
-    def by_batches(self) -> bool:
-        """True if the owner wants batches."""
+    """A model that embeds many passages by its provider's batches: cheaper, and much later."""
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows as they come. Raises ProviderError, StillWorking."""

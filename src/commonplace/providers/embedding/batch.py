@@ -102,12 +102,20 @@ class OpenAIBatches:
             "Content-Type: application/jsonl\r\n\r\n"
         )
         form = b"".join([start.encode(), *lines, f"\r\n--{boundary}--\r\n".encode()])
-        file = self._name(
-            self.endpoint.parse(self.endpoint.send("POST", "files", deadline, form, headers)), "id"
-        )
-        body = {"input_file_id": file, "endpoint": "/v1/embeddings", "completion_window": "24h"}
-        # One attempt: the answer may be lost while the batch runs, and a second batch would be paid for.
-        return self._name(self.endpoint.post("batches", body, deadline, attempts=1), "id")
+        uploaded = self.endpoint.parse(self.endpoint.send("POST", "files", deadline, form, headers))
+        body = {"endpoint": "/v1/embeddings", "completion_window": "24h"}
+        return self.start("batches", body | {"input_file_id": self.named(uploaded, "id")}, deadline, "id")
+
+    def start(self, path: str, body: object, deadline: Deadline, field: str) -> str:
+        """Start a batch and return its name; in one attempt, since it may run though the answer is lost."""
+        return self.named(self.endpoint.post(path, body, deadline, attempts=1), field)
+
+    def named(self, answer: object, field: str) -> str:
+        """Return the name that an answer must hold."""
+        value = as_dict(answer).get(field)
+        if not isinstance(value, str) or not value:
+            raise ProviderError(self.endpoint.provider, f"the answer to a batch holds no {field}")
+        return value
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
         """Return whether a batch is over, and its file of results, which may be empty."""
@@ -118,27 +126,19 @@ class OpenAIBatches:
         """Return the path of a file of results."""
         return f"files/{quote(file, safe='')}/content"
 
-    def result(self, row: dict[str, Any]) -> tuple[str, object]:
+    def result(self, row: dict[str, Any]) -> tuple[object, object]:
         """Return the key and the vector of a line of results, None for a request that failed."""
-        vector: object = None
         with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
-            vector = self.service.vectors(row["response"]["body"])[0]
-        return str(row.get("custom_id")), vector
+            return row.get("custom_id"), self.service.vectors(row["response"]["body"])[0]
+        return None, None
 
-    def results(self, file: str, deadline: Deadline) -> Iterator[tuple[str, object]]:
+    def results(self, file: str, deadline: Deadline) -> Iterator[tuple[object, object]]:
         """Yield the keys and vectors in a file of results; a line without an object is left out."""
         answer = self.endpoint.send("GET", self.address(file), deadline, max_bytes=MAX_RESULT_BYTES)
         for line in answer.body.splitlines():
             with suppress(ValueError, RecursionError):
                 if isinstance(row := json.loads(line), dict):
                     yield self.result(row)
-
-    def _name(self, answer: object, field: str) -> str:
-        """The name that an answer must hold."""
-        value = as_dict(answer).get(field)
-        if not isinstance(value, str) or not value:
-            raise ProviderError(self.endpoint.provider, f"the answer to a batch holds no {field}")
-        return value
 
 
 class GeminiBatches(OpenAIBatches):
@@ -160,13 +160,13 @@ class GeminiBatches(OpenAIBatches):
         }
         about = _json({"file": {"displayName": "commonplace"}})
         headers = self.endpoint.send("POST", f"{self._at('upload')}/files", deadline, about, start).headers
-        target = self._name(dict(headers), "x-goog-upload-url")
+        target = self.named(dict(headers), "x-goog-upload-url")
         finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
-        answer = self.endpoint.send("POST", target, deadline, content, finish)
-        name = self._name(as_dict(self.endpoint.parse(answer)).get("file"), "name")
-        body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": name}}}
+        answer = self.endpoint.parse(self.endpoint.send("POST", target, deadline, content, finish))
+        file = self.named(as_dict(answer).get("file"), "name")
+        body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": file}}}
         path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
-        return self._name(self.endpoint.post(path, body, deadline, attempts=1), "name")
+        return self.start(path, body, deadline, "name")
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
         """Return whether a batch is over, and its file of results, which may be empty."""
@@ -181,9 +181,9 @@ class GeminiBatches(OpenAIBatches):
         """Return the path of a file of results."""
         return f"{self._at('download')}/{quote(file, safe='/')}:download?alt=media"
 
-    def result(self, row: dict[str, Any]) -> tuple[str, object]:
+    def result(self, row: dict[str, Any]) -> tuple[object, object]:
         """Return the key and the vector of a line of results, None for a request that failed."""
-        return str(row.get("key")), as_dict(as_dict(row.get("response")).get("embedding")).get("values")
+        return row.get("key"), as_dict(as_dict(row.get("response")).get("embedding")).get("values")
 
     def _at(self, verb: str) -> str:
         return f"{self.endpoint.origin}/{verb}{urlsplit(self.endpoint.base_url).path}"
@@ -277,7 +277,7 @@ def _results(
         if not is_over:
             return None
         for key, vector in api.results(file, Deadline(TRANSFER_S)) if file else ():
-            if vector is not None and key in wanted:
+            if isinstance(key, str) and vector is not None and key in wanted:
                 with suppress(ProviderError):
                     rows[key] = model.checked([vector], 1, length)[0]
                     length = len(rows[key])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -39,6 +39,7 @@ BLANK = "-"
 # Somebody waits for a question; full text answers without it.
 _ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": attempts.ATTEMPTS}
 _PURPOSES: Mapping[Kind, str] = {"query": "question", "passage": "embed"}
+_SEVERAL = "gave vectors of several lengths"
 _AROUND = 8  # tokens that a tokenizer may put around a text, generously
 # `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
 _FINGERPRINT = re.compile(
@@ -111,14 +112,11 @@ class RemoteEmbedder:
         sizes = map(packing.tokens, inputs)
         groups = [inputs[g.start : g.stop] for g in packing.pack(sizes, service.inputs, service.tokens)]
         parts = attempts.side_by_side(
-            lambda group: packing.ask_in_parts(ask, group, halve),
-            groups,
-            service.concurrency,
-            deadline,
+            lambda group: packing.ask_in_parts(ask, group, halve), groups, service.concurrency, deadline
         )
         rows = [row for part in parts for row in part]
-        if lengths := _several(rows):
-            raise ProviderError(service.name, lengths)
+        if len(set(map(len, rows))) > 1:
+            raise ProviderError(service.name, _SEVERAL)
         return np.stack(rows)
 
     def prepare(self, text: str, kind: Kind) -> str:
@@ -211,12 +209,6 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bo
     return unit
 
 
-def _several(vectors: Sequence[Sized]) -> str:
-    """Name the lengths of vectors if there are several; empty if they are all the same."""
-    lengths = sorted({len(vector) for vector in vectors})
-    return f"gave vectors of several lengths: {', '.join(map(str, lengths))}" if len(lengths) > 1 else ""
-
-
 class GuardedEmbedder(Guard[str, bytes]):
     """A model as the index and a search see it: embeds what the cache does not know, as far as caps allow."""
 
@@ -249,9 +241,9 @@ class GuardedEmbedder(Guard[str, bytes]):
         stored: list[bytes] = []
         for _ in range(2):  # cached vectors of another length are gone when the model has answered
             stored = self.answers(texts, key, ask, purpose, packing.tokens)
-            if not _several(stored):
+            if len(set(map(len, stored))) == 1:
                 return unpack(stored)
-        raise ProviderError(self.provider, _several(stored))
+        raise ProviderError(self.provider, _SEVERAL)
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.

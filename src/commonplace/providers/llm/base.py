@@ -80,7 +80,6 @@ class Request:
     schema: Schema | None = None
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = MAX_TOKENS
-    temperature: float = 0.0
     logprobs: int = 0
     deadline_s: float = DEADLINE_S
     purpose: str = ""

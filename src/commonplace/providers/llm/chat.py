@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, services
+from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.catalog import LLMS, Spec
 from commonplace.providers.http import Answer, as_dict
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
-from commonplace.providers.refusals import TooLarge, Unanswered
 from commonplace.providers.services import Dialect
 
 ATTEMPTS = 4
@@ -113,7 +113,7 @@ class ChatModel:
 def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False) -> dict[str, Any]:
     """Compose the JSON of a request."""
     messages = list(request.messages)
-    parameters: dict[str, Any] = {"temperature": request.temperature}
+    parameters: dict[str, Any] = {"temperature": 0.0}
     if request.schema is not None:
         named = {"name": "answer", "schema": request.schema, "strict": schemas.is_closed(request.schema)}
         if dialect.schema == "json_schema":

@@ -31,8 +31,8 @@ from commonplace.providers.llm.base import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.providers.breaker import Breaker
     from commonplace.providers.costs import Budget
+    from commonplace.providers.guard import Breaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,6 @@ class Client(Guard[Request, Completion]):
         *,
         tools: Sequence[ToolSpec] = (),
         max_tokens: int = MAX_TOKENS,
-        temperature: float = 0.0,
         logprobs: int = 0,
         deadline_s: float = DEADLINE_S,
         purpose: str = "",
@@ -80,9 +79,7 @@ class Client(Guard[Request, Completion]):
         Raises ProviderError, BudgetExceeded, ConfigError, MissingExtra, and ValueError for a schema with
         keywords that `schemas` does not know.
         """
-        request = Request(
-            tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs, deadline_s, purpose
-        )
+        request = Request(tuple(messages), schema, tuple(tools), max_tokens, logprobs, deadline_s, purpose)
         key, known = self._known(request)
         if known is not None:
             return known
@@ -99,7 +96,6 @@ class Client(Guard[Request, Completion]):
         *,
         tools: Sequence[ToolSpec] = (),
         max_tokens: int = MAX_TOKENS,
-        temperature: float = 0.0,
         deadline_s: float = DEADLINE_S,
         purpose: str = "",
     ) -> Generator[str, None, Completion]:
@@ -108,9 +104,7 @@ class Client(Guard[Request, Completion]):
         Raises as `complete` does, between pieces too. A reader that stops early has paid for the question
         and for what it has read.
         """
-        request = Request(
-            tuple(messages), None, tuple(tools), max_tokens, temperature, 0, deadline_s, purpose
-        )
+        request = Request(tuple(messages), None, tuple(tools), max_tokens, 0, deadline_s, purpose)
         key, known = self._known(request)
         if known is not None:
             if known.text:

@@ -15,8 +15,8 @@ from typing import cast
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.providers.http import outgoing
 from commonplace.providers.llm.base import Message, Role
+from commonplace.redaction.redact import public
 
 SHIPPED = Path(__file__).with_name("prompts")
 MAX_BYTES = 64_000
@@ -46,7 +46,7 @@ class Prompt:
                 f"prompt {self.name}", f"takes {_listed(self.variables)}, got {_listed(values)}"
             )
         # Each by itself: a private part that is never closed hides the rest of a value, not of the prompt.
-        given = {name: outgoing(value) for name, value in values.items()}
+        given = {name: public(value) for name, value in values.items()}
         return tuple(Message(role, _MARKER.sub(lambda m: given[m[1]], text)) for role, text in self.parts)
 
 

@@ -38,20 +38,21 @@ class LlmReranker:
         """Put it over a client, which caches, budgets and records."""
         self.name = f"llm:{client.name}"
         self.fingerprint = f"llm:{client.model.fingerprint}"
-        self._client, self._timeout_s = client, timeout_s
+        self._client, self._timeout_s, self.close = client, timeout_s, client.close
         self._provider = client.model.provider
         self._logprobs = LIKELY if services.chat(self._provider).logprobs else 0
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the scores of texts. Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError."""
         deadline, asked = Deadline(self._timeout_s), _framed(question, QUESTION_TOKENS)
+        prompt = prompting.load("rerank")
 
         def score(text: str) -> float:
             left_s = deadline.left_s()
             if not left_s:
                 raise ProviderError(self._provider, f"no scores within {deadline.seconds:g} s")
             completion = self._client.complete(
-                prompting.load("rerank").messages(question=asked, passage=_framed(text, TEXT_TOKENS)),
+                prompt.messages(question=asked, passage=_framed(text, TEXT_TOKENS)),
                 max_tokens=ANSWER_TOKENS if self._logprobs else THINKING_TOKENS,
                 logprobs=self._logprobs,
                 deadline_s=left_s,
@@ -63,12 +64,6 @@ class LlmReranker:
             return chance
 
         return attempts.side_by_side(score, texts, AT_ONCE, deadline)
-
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        close = getattr(self._client.model, "close", None)
-        if close is not None:
-            close()
 
 
 def yes_of(completion: Completion) -> float | None:

@@ -171,26 +171,20 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
 
 def _out_of_bounds(value: object, schema: Mapping[str, Any]) -> Iterator[str]:
     """Say which bound a number, or the size of a text or a list, passes."""
-    if isinstance(value, str):
-        least, most, n = schema.get("minLength", 0), schema.get("maxLength"), len(value)
-        if n < least:
-            told = "{n} characters, at least {least:g} needed"
-            yield messages.message("value.short", told, n=n, least=least)
-        if most is not None and n > most:
-            told = "{n} characters, at most {most:g} allowed"
-            yield messages.message("value.long", told, n=n, most=most)
-        return
-    size: float
-    if isinstance(value, list):
-        size, name, unit = len(value), "Items", "items"
+    if isinstance(value, str | list):
+        name, unit = ("Length", "characters") if isinstance(value, str) else ("Items", "items")
+        size: float = len(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         size, name, unit = value, "imum", "as value"
     else:
         return
-    if size < schema.get(f"min{name}", size):
-        yield f"{size:g} {unit}, at least {schema[f'min{name}']:g} needed"
-    if size > schema.get(f"max{name}", size):
-        yield f"{size:g} {unit}, at most {schema[f'max{name}']:g} allowed"
+    least, most = schema.get(f"min{name}", size), schema.get(f"max{name}", size)
+    if size < least:
+        told = "{n} {unit}, at least {least:g} needed"
+        yield messages.message("value.short", told, n=size, unit=unit, least=least)
+    if size > most:
+        told = "{n} {unit}, at most {most:g} allowed"
+        yield messages.message("value.long", told, n=size, unit=unit, most=most)
 
 
 def _problems_inside(value: object, schema: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
