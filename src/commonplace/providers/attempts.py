@@ -12,11 +12,8 @@ import queue
 import random
 import re
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from typing import TypeVar, cast
 
 from commonplace.base.deadline import Deadline
@@ -45,7 +42,10 @@ def repeated(
         try:
             return work()
         except ProviderError as error:
-            wait = pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
+            wait = random.uniform(longest / 2, longest)  # noqa: S311 - spreads requests, is not a secret
+            if error.retry_after_s is not None:
+                wait = error.retry_after_s + wait / 100
             lost = isinstance(error, Unanswered) and not resend
             until = reach if isinstance(error, Unreachable) else deadline
             if error.permanent or lost or wait >= until.left_s():
@@ -147,9 +147,6 @@ _QUOTA = re.compile(
 # A limit a minute passes by itself, whatever else the sentence says about billing.
 _RATE = re.compile(r"per[ _]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[rt]pm\b", re.IGNORECASE)
 _DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
-_ASKED = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)\b", re.IGNORECASE)
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LOOKED_AT = 20_000  # characters of a page that a provider answers with
 _TAGS = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>", re.IGNORECASE | re.DOTALL)
 
@@ -195,31 +192,15 @@ def reason(text: str, key: Secret = NO_KEY) -> str:
 def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     """Return how many seconds a provider asks to wait, None where it does not.
 
-    Read are `retry-after-ms` (OpenAI), `retry-after` (RFC 9110: seconds or a date), `retryDelay` in the body
-    (Gemini), and "try again in 1.2s".
+    Read are the seconds of `retry-after-ms` (OpenAI) and `retry-after` (RFC 9110), and `retryDelay` in the
+    body (Gemini).
     """
     values = {name.lower(): value.strip() for name, value in headers.items()}
-    after, wait = values.get("retry-after", ""), None
-    if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", values.get("retry-after-ms", ""), re.ASCII):
-        wait = float(values["retry-after-ms"]) / 1000
-    elif re.fullmatch(r"\d{1,12}(\.\d{1,9})?", after, re.ASCII):
-        wait = float(after)
-    else:
-        with suppress(ValueError, TypeError, OverflowError, IndexError):
-            wait = max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
-    if wait is None and (delay := _DELAY.search(text)):
-        wait = float(delay[1])
-    if wait is None and (asked := _ASKED.search(text)):
-        wait = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(asked[1].lower()))
-    return None if wait is None else min(wait, LONGEST_WAIT_S)
-
-
-def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:
-    """Return the seconds before the next attempt: as asked, or longer each time, spread at random."""
-    if error.retry_after_s is not None:
-        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, is not a secret
-    longest = min(longest_s, first_s * 2 ** (attempt - 1))
-    return random.uniform(longest / 2, longest)  # noqa: S311
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", values.get(name, ""), re.ASCII):
+            return min(float(values[name]) * unit, LONGEST_WAIT_S)
+    delay = _DELAY.search(text)
+    return min(float(delay[1]), LONGEST_WAIT_S) if delay else None
 
 
 def _message(value: object) -> str:

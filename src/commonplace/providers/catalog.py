@@ -71,14 +71,9 @@ class Catalog(Generic[T]):
         """
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
-        self.renew()
-        fork.renew_in_child(self, Catalog.renew)
+        self.lock = fork.renewed(threading.Lock())
         self.kind, self.noun, self.local = kind, noun, local
         self.group = f"commonplace.{ {'embedding': 'embedders', 'llm': 'llms'}.get(kind, 'rerankers') }"
-
-    def renew(self) -> None:
-        """Begin with a lock that no thread holds: new, or in a child after a fork."""
-        self.lock = threading.Lock()
 
     def find(self, name: str) -> Provider:
         """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""

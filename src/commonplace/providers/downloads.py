@@ -15,7 +15,7 @@ from typing import Any
 
 from commonplace.base import installation
 from commonplace.base.deadline import Deadline
-from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import Secret
 from commonplace.providers import fastembed, program, services
@@ -25,7 +25,7 @@ from commonplace.providers.http import Endpoint
 Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
 _MOST_S = 86_400.0
 _LIST_S = 10.0
-_PROGRAM = "import sys; from commonplace.providers import downloads; downloads.work(*sys.argv[1:])"
+_PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
 
 
 class Fetched(NamedTuple):
@@ -54,7 +54,7 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
     if place := fastembed.place(row):
         return Fetched(name, str(place), size_of(place, follow=True), True)
     environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
-    command = installation.python("-c", _PROGRAM, kind, name)
+    command = installation.python("-c", _PROGRAM, name, kind)
 
     def look() -> None:
         progress(min(size_of(folder), total), total)
@@ -62,8 +62,8 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
     done = program.run(command, os.sep, _MOST_S, environ=environ, look=look)
     place = fastembed.place(row)
     if done.failure or place is None:
-        reason = done.failure.partition(": ")[2] or f"{name} cannot be fetched; run it again"
-        raise ProviderError(fastembed.PROVIDER, reason)
+        reason = done.failure.rpartition(f"{fastembed.PROVIDER}: ")[2]  # the last line of a traceback
+        raise ProviderError(fastembed.PROVIDER, reason or f"{name} cannot be fetched; run it again")
     progress(total, total)
     return Fetched(name, str(place), size_of(place, follow=True))
 
@@ -73,14 +73,6 @@ def is_missing(spec: Spec) -> bool:
     if spec.provider != fastembed.PROVIDER:
         return False
     return fastembed.place(fastembed.find(spec.model)) is None
-
-
-def work(kind: fastembed.Kind, name: str) -> None:
-    """Fetch a model, in the process made for it; on failure print the reason and exit with 1."""
-    try:
-        fastembed.download(name, kind)
-    except CommonplaceError as error:
-        sys.exit(str(error).removeprefix(f"{fastembed.PROVIDER}: "))
 
 
 def size_of(folder: Path, *, follow: bool = False) -> int:

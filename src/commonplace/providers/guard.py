@@ -175,6 +175,7 @@ class Guard(Generic[Request, Answer]):
         self.provider = provider or before
         self.model_name = model_name or getattr(inner, "model", "") or after or before
         self.fingerprint: str = getattr(inner, "fingerprint", inner.name)
+        self.scripts: frozenset[str] = getattr(inner, "scripts", frozenset())  # of an embedding model
         self.breaker_name = getattr(inner, "breaker_name", "") or f"{self.provider}/{self.model_name}"
         self.store, self.breaker, self.budget = store, breaker, budget
 

@@ -104,12 +104,22 @@ def is_local(spec: Spec) -> bool:
     return True
 
 
-def models(settings: Embedding, ledger: Opened | None = None) -> Iterator[Embedder | str]:
-    """Make each embedding model that settings name, the first choice first; a text says why one is of no use.
+def models(
+    settings: Embedding, ledger: Opened | None = None, more: Sequence[Spec] = ()
+) -> Iterator[Embedder | str]:
+    """Make each embedding model that settings name, the first choice first, then `more`.
 
-    The ledger that `ledger` opens records and caps their calls. Raises ConfigError.
+    A text in place of a model is the reason why it cannot be used. The ledger that `ledger` opens records and
+    caps their calls. Raises ConfigError.
     """
-    return _made(specs(settings), settings, ledger)
+    for spec in (*specs(settings), *more):
+        try:
+            model = guarded(spec, settings, ledger)
+        except CommonplaceError as error:
+            yield str(error)
+            continue
+        opened = SHARED.find(getattr(model, "breaker_name", ""))
+        yield str(opened) if opened and opened.permanent else model
 
 
 def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | None:
@@ -121,23 +131,11 @@ def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | 
     """
     from commonplace.providers.embedding import remote
 
-    named = specs(settings)
-    near = remote.at_same_place(named[0], fingerprint)
-    for model in _made([*named, *([near] if near else []), *map(Spec, SHIPPED)], settings, ledger):
+    near = remote.at_same_place(specs(settings)[0], fingerprint)
+    for model in models(settings, ledger, [*([near] if near else []), *map(Spec, SHIPPED)]):
         if not isinstance(model, str) and model.fingerprint == fingerprint:
             return model
     return None
-
-
-def _made(named: Sequence[Spec], settings: Embedding, ledger: Opened | None) -> Iterator[Embedder | str]:
-    for spec in named:
-        try:
-            model = guarded(spec, settings, ledger)
-        except CommonplaceError as error:
-            yield str(error)
-            continue
-        opened = SHARED.find(getattr(model, "breaker_name", ""))
-        yield str(opened) if opened and opened.permanent else model
 
 
 def guarded(

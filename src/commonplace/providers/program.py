@@ -23,7 +23,7 @@ from commonplace.render import screen
 _LOOK_S = 0.1  # between two looks at the size of the output
 LEAVING_S = 2.0  # for its last words; a daemon that it left may hold the pipe for ever
 _ERROR_BYTES = 4_000  # of standard error, from the end
-_ERROR_CHARACTERS = 200  # of the line that is quoted
+_ERROR_CHARACTERS = 300  # of the line that is quoted
 
 
 class NotStarted(Exception):

@@ -102,7 +102,7 @@ def keeps_words(text: str, fingerprint: str) -> bool:
 
 def batching(model: Embedder) -> TypeGuard[Batching]:
     """Tell whether many passages are to be embedded by batches."""
-    return bool(getattr(model, "by_batches", False))
+    return getattr(model, "batches", None) is not None
 
 
 def quantize(vectors: Floats) -> NDArray[np.int8]:

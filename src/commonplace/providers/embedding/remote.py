@@ -215,17 +215,6 @@ class GuardedEmbedder(Guard[str, bytes]):
     deadline_s = 120.0  # how long a request may be under way
     batches: Batches | None = None  # embeds passages by the provider's batches, where that is wanted
 
-    @property
-    def scripts(self) -> frozenset[str]:
-        """The scripts that the model serves."""
-        scripts: frozenset[str] = self.inner.scripts
-        return scripts
-
-    @property
-    def by_batches(self) -> bool:
-        """True if the owner wants batches."""
-        return self.batches is not None
-
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError, BudgetExceeded.
 
@@ -248,7 +237,7 @@ class GuardedEmbedder(Guard[str, bytes]):
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.
 
-        Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
+        Only where it has `batches`. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
         the rest comes with a later call.
         """
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
@@ -293,10 +282,12 @@ class GuardedEmbedder(Guard[str, bytes]):
                 missing = [self.inner.prepare(text, kind) for text in missing]
             size = sum(map(packing.tokens, missing))
             known, tokens = known + len(texts) - len(missing), tokens + size
-            prices.append(self.price(size, batched=self.by_batches and kind == "passage"))
+            prices.append(self.price(size, batched=self.batches is not None and kind == "passage"))
         dollars = None if None in prices else sum(price or 0 for price in prices) / NANO
         count = len(passages) + len(questions)
-        return Estimate(self.name, count, known, tokens, dollars, batched=self.by_batches, warnings=warnings)
+        return Estimate(
+            self.name, count, known, tokens, dollars, batched=self.batches is not None, warnings=warnings
+        )
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
         if isinstance(self.inner, RemoteEmbedder):

@@ -37,13 +37,9 @@ class ChatModel:
         """Check model, address and key. Raises ConfigError, ProviderError for an address no key may go to."""
         self.provider = spec.provider
         self.name, self.endpoint = LLMS.connect(spec)
+        self.fingerprint = f"{self.provider}@{self.endpoint.base_url}:{self.name}"
         self._dialect = services.chat(self.provider)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.name)
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider, host and model."""
-        return f"{self.provider}@{self.endpoint.base_url}:{self.name}"
 
     def answer(self, request: Request) -> Completion:
         """Answer a request, asking again after faults that pass. Raises ProviderError."""
