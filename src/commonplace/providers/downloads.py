@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,8 @@ from commonplace.base import installation
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.base.tuples import NamedTuple
-from commonplace.config.credentials import Secret
 from commonplace.providers import fastembed, program, services
-from commonplace.providers.catalog import EMBEDDERS, LLMS, Spec
-from commonplace.providers.http import Endpoint
+from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog, Spec
 
 Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
 _MOST_S = 86_400.0
@@ -119,11 +118,10 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
         ]
     elif provider in ("ollama", "compatible"):
         base_url = spec.base_url or row.base_url
-        if not base_url:
-            message = "the compatible provider needs one to list its models"
-            raise ConfigError("embedding.base_url", message)
-        base_url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1" if provider == "ollama" else base_url
-        names = [name.removesuffix(":latest") for name in _served(provider, base_url, spec.key)]
+        if provider == "ollama":
+            base_url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
+        served = _served(EMBEDDERS, replace(spec, base_url=base_url))
+        names = [name.removesuffix(":latest") for name in served]
         models = [_known(name, here=True) for name in names]
         models += [_known(name, here=False) for name in service.suggested if name not in names]
     else:
@@ -138,22 +136,19 @@ def llm_offers(spec: Spec) -> tuple[str, ...]:
     A provider without an address has its default alone. Raises ConfigError, ProviderError.
     """
     row = LLMS.find(spec.provider)
-    base_url = spec.base_url or row.base_url
-    if base_url:
-        return tuple(sorted(_served(row.name, base_url, LLMS.key(spec))))
-    if spec.provider == "compatible":
-        raise ConfigError("llm.base_url", "the compatible provider needs one to list its models")
+    if spec.base_url or row.base_url or spec.provider == "compatible":
+        return tuple(sorted(_served(LLMS, spec)))
     return (row.model,) if row.model else ()
 
 
-def _served(provider: str, base_url: str, key: Secret) -> list[str]:
-    """The models that a server lists in OpenAI's form."""
-    with closing(Endpoint(provider, base_url, key)) as endpoint:
+def _served(catalog: Catalog[Any], spec: Spec) -> list[str]:
+    """Return the models that a server lists in OpenAI's form."""
+    with closing(catalog.connect(spec, needs_model=False)[1]) as endpoint:
         answer = endpoint.get("models", Deadline(_LIST_S), attempts=1)
     try:
         return [str(row["id"]) for row in answer["data"]]  # type: ignore[index]
     except (KeyError, TypeError) as error:
-        raise ProviderError(provider, "the server lists no models") from error
+        raise ProviderError(spec.provider, "the server lists no models") from error
 
 
 def _known(name: str, *, here: bool | None = None) -> Offer:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -142,10 +143,11 @@ class Endpoint:
 
         return repeated(lambda: within(self.provider, once, deadline, self.origin), deadline, attempts)
 
-    def lines(self, path: str, body: object, deadline: Deadline, most: int) -> Generator[bytes, None, None]:
-        """Send JSON once, and yield the lines of a stream of events, `most` bytes in all, as they come.
+    def events(self, path: str, body: object, deadline: Deadline, most: int) -> Iterator[object]:
+        """Send JSON once, and yield the JSON of server-sent events, `most` bytes in all, as they come.
 
-        The reader keeps to the deadline (`attempts.relayed`). Raises ProviderError.
+        https://html.spec.whatwg.org/multipage/server-sent-events.html. The reader keeps to the deadline
+        (`attempts.relayed`). Raises ProviderError.
         """
         with self._answer("POST", path, deadline, _json(body), _JSON) as response:
             content_type = response.headers.get("content-type", "")
@@ -155,13 +157,16 @@ class Endpoint:
                 shown = screen.one_line(content_type) or "something else"
                 raise ProviderError(self.provider, f"asked for a stream and got {shown}")
             rest, size = b"", 0
-            for part in response.iter_bytes():
+            for part in chain(response.iter_bytes(), [b"\n"]):
                 size += len(part)
                 if size > most:
                     raise self._too_much(response, most)
-                *whole_lines, rest = (rest + part).split(b"\n")
-                yield from (line.rstrip(b"\r") for line in whole_lines)
-            yield rest.rstrip(b"\r")
+                *lines, rest = (rest + part).split(b"\n")
+                for event in (line[5:].strip() for line in lines if line.startswith(b"data:")):
+                    if event == b"[DONE]":
+                        return
+                    if event:
+                        yield self.checked(self.parse(Answer(200, {}, event)))
 
     def close(self) -> None:
         """Close the connections that are kept; the next request opens new ones."""

@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from commonplace.base.deadline import Deadline
@@ -18,7 +19,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, services
 from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.catalog import LLMS, Spec
-from commonplace.providers.http import Answer, as_dict
+from commonplace.providers.http import as_dict
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
 from commonplace.providers.services import Dialect
@@ -63,9 +64,9 @@ class ChatModel:
         deadline, collector = Deadline(request.deadline_s), Collector()
 
         def begin() -> tuple[object, Iterator[object]]:
-            events = attempts.relayed(
-                self.provider, lambda: self._events(request, deadline), deadline, self.endpoint.origin
-            )
+            sent = body(self.name, request, self._dialect, stream=True)
+            asked = partial(self.endpoint.events, "chat/completions", sent, deadline, MAX_ANSWER_BYTES)
+            events = attempts.relayed(self.provider, asked, deadline, self.endpoint.origin)
             return next(events, None), events
 
         event, events = self._repeated(begin, request, deadline)
@@ -94,16 +95,6 @@ class ChatModel:
             return ask()
 
         return attempts.repeated(concede_and_ask, deadline, ATTEMPTS, resend=False)
-
-    def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:
-        """Yield JSON of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
-        sent = body(self.name, request, self._dialect, stream=True)
-        for line in self.endpoint.lines("chat/completions", sent, deadline, MAX_ANSWER_BYTES):
-            event = line[5:].strip() if line.startswith(b"data:") else b""
-            if event == b"[DONE]":
-                return
-            if event:
-                yield self.endpoint.checked(self.endpoint.parse(Answer(200, {}, event)))
 
 
 def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False) -> dict[str, Any]:
