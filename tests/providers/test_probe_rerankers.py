@@ -99,6 +99,17 @@ def test_the_language_model_is_tried_as_a_reranker(tmp_path: Path) -> None:
     assert "neither yes nor no" in found.trouble  # it says again what it is asked
 
 
+def test_the_language_model_is_tried_though_it_is_left_alone(tmp_path: Path) -> None:
+    server = Server(lambda request: Reply({"error": "no such key"}, 401))
+    overrides = {"reranking.provider": "llm", "llm.provider": "compatible", "llm.model": "m"}
+    settings = config.load(tmp_path, overrides={**overrides, "llm.base_url": f"{server.url}/v1"})
+    for _ in range(2):
+        found = probe.reranker(settings)
+        assert found is not None
+        assert "HTTP 401" in found.trouble
+    server.close()
+
+
 def test_a_trial_leaves_no_score_behind(settings: Callable[..., Settings], server: Server) -> None:
     probe.reranker(settings())
     reranker = opening.open_reranker(settings())

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -99,14 +99,12 @@ def download(name: str, kind: Kind = "embedding") -> None:
 
         from commonplace.providers.http import Endpoint
 
-        endpoint = Endpoint(PROVIDER, constants.ENDPOINT)
-        try:
-            endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
-        except ProviderError as error:
-            if error.status is None:
-                raise
-        finally:
-            endpoint.close()
+        with closing(Endpoint(PROVIDER, constants.ENDPOINT)) as endpoint:
+            try:
+                endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
+            except ProviderError as error:
+                if error.status is None:
+                    raise
     opened(row, kind, fetch=True)
 
 
@@ -134,17 +132,15 @@ def opened(row: Mapping[str, Any], kind: Kind = "embedding", *, fetch: bool = Fa
             return make(row["model"], cache_dir=str(folder()), local_files_only=not fetch, **session)
         except ValueError as error:
             if "from any source" in str(error):
-                raise absent(row["model"], fetch=fetch) from error
+                why = f"{row['model']} cannot be fetched; is there a connection?"
+                raise (ProviderError(PROVIDER, why) if fetch else absent(row["model"])) from error
             raise
 
-    with _quiet():
-        return runtime.run(PROVIDER, work, f"{row['model']} cannot be loaded", permanent=True)
+    return runtime.run(PROVIDER, work, f"{row['model']} cannot be loaded", permanent=True)
 
 
-def absent(name: str, *, fetch: bool = False) -> ProviderError:
-    """Return the error of a model that is not on this machine, or that could not be fetched."""
-    if fetch:
-        return ProviderError(PROVIDER, f"{name} cannot be fetched; is there a connection?")
+def absent(name: str) -> ProviderError:
+    """Return the error of a model that is not on this machine."""
     message = f"{name} is not on this machine; {remedies.say('models.fetch', name)}"
     return ProviderError(PROVIDER, message, permanent=True)
 
@@ -153,21 +149,11 @@ def _class(kind: Kind) -> Any:  # noqa: ANN401
     """The class of fastembed's that makes models of a kind. Raises MissingExtra, ProviderError."""
     check()
     runtime.library(PROVIDER)
-    module, name = _CLASSES[kind]
-    with _quiet():
-        return getattr(import_module(module), name)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep fastembed from writing to standard error what is raised as an error anyway."""
     from loguru import logger
 
-    logger.disable("fastembed")
-    try:
-        yield
-    finally:
-        logger.enable("fastembed")
+    logger.disable("fastembed")  # which writes to standard error what is raised as an error anyway
+    module, name = _CLASSES[kind]
+    return getattr(import_module(module), name)
 
 
 # --- models as the rest of the system sees them --------------------------------------------------------

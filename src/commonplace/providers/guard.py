@@ -242,6 +242,7 @@ class Guard(Generic[Request, Answer]):
 
     def forget_failures(self) -> None:
         """Ask the provider again, though it failed."""
+        getattr(self.inner, "forget_failures", lambda: None)()
         if self.breaker is not None:
             self.breaker.succeeded(self.breaker_name)
 

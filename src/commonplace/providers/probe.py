@@ -96,9 +96,9 @@ def embedder(
         began, model = time.perf_counter(), cast(Any, EMBEDDERS.create(spec))
         ask, scripts = model.embed, model.scripts
         if not opening.is_local(spec):
-            opened.callback(model.close)  # it is not the one that searches use
             calls = (lambda: ledger) if ledger is not None else None
             model = cast(Any, opening.guarded(spec, settings, calls, cached=False))
+            opened.callback(model.close)  # it is not the one that searches use
             model.forget_failures()
             ask = model.try_out
         dimensions = ask([QUESTION], "query").shape[1]

@@ -57,12 +57,7 @@ def search(
         folder = os.getcwd()
     except OSError:  # it is gone
         folder = os.path.expanduser("~")
-    try:
-        printed = _run([_COMMANDS[mode], *options, "--", public(question)], folder, home, timeout_s)
-    except TimeoutError as error:
-        help_ = "its full text alone answers at once (--lexical)" if mode != "lexical" else "try again"
-        reason = f"took longer than {timeout_s:g} s; has it fetched its models (`qmd pull`)? {help_}"
-        raise ProviderError(NAME, reason) from error
+    printed = _run([_COMMANDS[mode], *options, "--", public(question)], folder, home, timeout_s)
     try:
         rows = json.loads(printed[printed.index(b"[") :])
         return [_found(row, folder) for row in rows[:limit] if isinstance(row, Mapping)]
@@ -76,11 +71,8 @@ def index(folder: str, home: str, *, vectors: bool = False) -> None:
     os.makedirs(home, mode=0o700, exist_ok=True)
     known = os.path.exists(os.path.join(home, "index.yml"))
     first = ["update"] if known else ["collection", "add", os.path.realpath(folder), "--name", "w"]
-    try:
-        for command in (first, ["embed"]) if vectors else (first,):
-            _run(command, folder, home, INDEXING_S)
-    except TimeoutError as error:
-        raise ProviderError(NAME, f"took longer than {INDEXING_S:g} s to index {folder}") from error
+    for command in (first, ["embed"]) if vectors else (first,):
+        _run(command, folder, home, INDEXING_S)
 
 
 def _found(row: Mapping[str, object], folder: str) -> Found:
@@ -109,7 +101,7 @@ def _found(row: Mapping[str, object], folder: str) -> Found:
 
 
 def _run(arguments: Sequence[str], folder: str, home: str, timeout_s: float) -> bytes:
-    """Run QMD in a folder; return its output. Raises ProviderError, TimeoutError."""
+    """Run QMD in a folder; return its output. Raises ProviderError."""
     # Never a program of the current folder.
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
     found = shutil.which(NAME, path=path)
@@ -121,6 +113,9 @@ def _run(arguments: Sequence[str], folder: str, home: str, timeout_s: float) -> 
         done = program.run([found, *arguments], folder, timeout_s, most_bytes=_MOST_BYTES, environ=environ)
     except program.NotStarted as error:
         raise ProviderError(NAME, f"cannot be started: {error}", permanent=True) from error
+    except TimeoutError as error:
+        hint = "has it fetched its models (`qmd pull`)? Its full text alone answers at once (--lexical)"
+        raise ProviderError(NAME, f"took longer than {timeout_s:g} s; {hint}") from error
     if done.is_cut:
         raise ProviderError(NAME, f"printed more than {_MOST_BYTES >> 20} MiB", permanent=True)
     if done.failure:

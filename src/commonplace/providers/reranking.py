@@ -16,11 +16,9 @@ from functools import partial
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import packing, services
-from commonplace.providers.attempts import TooLarge
 from commonplace.providers.cache import score_key
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.guard import Call, Guard, Watcher, unwatched
-from commonplace.providers.services import Service
 
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
 _ROUNDED = 1e-6  # a probability that was rounded may lie so far outside 0 to 1
@@ -35,9 +33,9 @@ def sigmoid(logit: float) -> float:
 class RemoteReranker:
     """A reranker of a service; safe to call from several threads."""
 
-    def __init__(self, spec: Spec, service: Service) -> None:
+    def __init__(self, spec: Spec) -> None:
         """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
-        self.service = service
+        self.service = service = services.reranking(spec.provider)
         spec = replace(spec, base_url=spec.base_url.strip().rstrip("/").removesuffix("/rerank"))
         self.model, self.endpoint = RERANKERS.connect(spec, needs_model=False)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
@@ -59,16 +57,10 @@ class RemoteReranker:
             try:
                 return self._post(question, texts, deadline, watcher)
             except ProviderError as error:
-                is_tei = error.status in (400, 422) and "texts" in str(error)
-                known = self._takes_texts or self.service.name != "compatible" or not is_tei
-                if known or isinstance(error, TooLarge):
+                if self._takes_texts or self.service.name != "compatible" or "`texts`" not in str(error):
                     raise
             self._takes_texts = True
-            try:
-                return self._post(question, texts, deadline, watcher)
-            except ProviderError as error:
-                self._takes_texts = isinstance(error, TooLarge)  # that is about the texts: the form was right
-                raise
+            return self._post(question, texts, deadline, watcher)
 
         scores: list[float] = []
         sizes = [packing.tokens(text) + asked for text in cut]
@@ -111,9 +103,7 @@ def placed(provider: str, results: object, count: int) -> list[float]:
     return [scores[place] for place in range(count)]
 
 
-def load(spec: Spec) -> RemoteReranker:
-    """Make a reranker of a service in the table. Raises ConfigError, ProviderError."""
-    return RemoteReranker(spec, services.reranking(spec.provider))
+load = RemoteReranker
 
 
 class GuardedReranker(Guard[str, float]):

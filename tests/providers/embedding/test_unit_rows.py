@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ProviderError
-from commonplace.providers import services
 from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import remote
 
@@ -70,7 +69,7 @@ def test_a_bad_vector_among_others_becomes_the_first_unit_vector() -> None:
 def test_vectors_of_two_lengths_do_not_mix() -> None:
     with pytest.raises(ProviderError, match="not lists of as many"):
         remote.unit_rows("acme", [[1.0], [1.0, 2.0]], 2)
-    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3), services.embedding("ollama"))
+    model = remote.RemoteEmbedder(Spec("ollama", "m", dimensions=3))
     with pytest.raises(ProviderError, match="2 dimensions instead of 3") as caught:
         model.checked([[1.0, 2.0]], 1)
     assert caught.value.permanent

@@ -25,7 +25,7 @@ from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
 from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Watcher, unwatched
-from commonplace.providers.services import Call, Service
+from commonplace.providers.services import Call
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -51,9 +51,9 @@ _FINGERPRINT = re.compile(
 class RemoteEmbedder:
     """An embedding model of a service; safe to call from several threads."""
 
-    def __init__(self, spec: Spec, service: Service) -> None:
+    def __init__(self, spec: Spec) -> None:
         """Prepare, without a request. Raises as `Catalog.connect` does."""
-        self.service = service
+        self.service = service = services.embedding(spec.provider)
         self._spec = spec
         self.model, self.endpoint = EMBEDDERS.connect(spec, header=service.header, scheme=service.scheme)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
@@ -143,9 +143,7 @@ class RemoteEmbedder:
         return rows
 
 
-def load(spec: Spec) -> RemoteEmbedder:
-    """Make a model of a service in the table. Raises ProviderError without key, model or a fit address."""
-    return RemoteEmbedder(spec, services.embedding(spec.provider))
+load = RemoteEmbedder
 
 
 def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:

@@ -38,7 +38,8 @@ class LlmReranker:
         """Put it over a client, which caches, budgets and records."""
         self.name = f"llm:{client.name}"
         self.fingerprint = f"llm:{client.model.fingerprint}"
-        self._client, self._timeout_s, self.close = client, timeout_s, client.close
+        self._client, self._timeout_s = client, timeout_s
+        self.close, self.forget_failures = client.close, client.forget_failures
         self._provider = client.model.provider
         self._logprobs = LIKELY if services.chat(self._provider).logprobs else 0
 
