@@ -62,9 +62,9 @@ class Catalog(Generic[T]):
     """Rows by name, and the models `T` made so far; safe to use from several threads."""
 
     def __init__(
-        self, rows: Iterable[Provider], kind: str, noun: str = "provider", *, local: bool = False
+        self, rows: Iterable[Provider], kind: str, group: str, noun: str = "provider", *, local: bool = False
     ) -> None:
-        """Take the built-in rows; others are `Provider` objects of the entry points `group`.
+        """Take the built-in rows; others are `Provider` objects of an entry point group.
 
         `kind` is the table of settings that names one, `noun` what people call it, `local` what holds of
         rows that do not say it.
@@ -72,8 +72,7 @@ class Catalog(Generic[T]):
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
         self.lock = fork.renewed(threading.Lock())
-        self.kind, self.noun, self.local = kind, noun, local
-        self.group = f"commonplace.{ {'embedding': 'embedders', 'llm': 'llms'}.get(kind, 'rerankers') }"
+        self.kind, self.group, self.noun, self.local = kind, group, noun, local
 
     def find(self, name: str) -> Provider:
         """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""
@@ -140,6 +139,8 @@ class Catalog(Generic[T]):
         return model, Endpoint(row.name, base_url, key, header=header, scheme=scheme)
 
 
-EMBEDDERS: Catalog[Embedder] = Catalog(providers.EMBEDDERS, "embedding", "model", local=True)
-LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm")
-RERANKERS: Catalog[Reranker] = Catalog(providers.RERANKERS, "reranking")
+EMBEDDERS: Catalog[Embedder] = Catalog(
+    providers.EMBEDDERS, "embedding", "commonplace.embedders", "model", local=True
+)
+LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm", "commonplace.llms")
+RERANKERS: Catalog[Reranker] = Catalog(providers.RERANKERS, "reranking", "commonplace.rerankers")

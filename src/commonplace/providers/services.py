@@ -40,16 +40,6 @@ UNKNOWN = Family()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """The content of one embedding request; `dimensions` is None unless shorter vectors are wanted."""
-
-    model: str
-    inputs: Sequence[str]
-    kind: Kind
-    dimensions: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Service:
     """The embedding or rerank API of a service, in the form of OpenAI or Jina unless a field differs.
 
@@ -81,15 +71,17 @@ class Service:
     models: Sequence[str] = ()
     suggested: Sequence[str] = ()
 
-    def address(self, call: Call) -> str:
+    def address(self, model: str) -> str:
         """Return where a request for vectors goes, below the address of the service."""
         return self.path
 
-    def body(self, call: Call) -> dict[str, object]:
-        """Return the JSON of a request for vectors."""
-        purpose = {self.purpose["name"]: self.purpose[call.kind]} if self.purpose else {}
-        shorter = {self.dimensions: call.dimensions} if call.dimensions else {}
-        return {"model": call.model, self.texts: list(call.inputs), **self.extra, **purpose, **shorter}
+    def body(
+        self, model: str, inputs: Sequence[str], kind: Kind, dimensions: int | None
+    ) -> dict[str, object]:
+        """Return the JSON of a request for vectors; `dimensions` is None unless shorter ones are wanted."""
+        purpose = {self.purpose["name"]: self.purpose[kind]} if self.purpose else {}
+        shorter = {self.dimensions: dimensions} if dimensions else {}
+        return {"model": model, self.texts: list(inputs), **self.extra, **purpose, **shorter}
 
     def vectors(self, answer: Any) -> Sequence[object]:  # noqa: ANN401 - JSON
         """Take the vectors out of an answer: lists of numbers, or base64 of little-endian float32.
@@ -124,13 +116,15 @@ class Service:
 class Gemini(Service):
     """Gemini's batchEmbedContents."""
 
-    def address(self, call: Call) -> str:
+    def address(self, model: str) -> str:
         """Return where a request goes, below the address."""
-        return f"{gemini_resource(call.model)}:batchEmbedContents"
+        return f"{gemini_resource(model)}:batchEmbedContents"
 
-    def body(self, call: Call) -> dict[str, object]:
+    def body(
+        self, model: str, inputs: Sequence[str], kind: Kind, dimensions: int | None
+    ) -> dict[str, object]:
         """Return the JSON of a request."""
-        return {"requests": [gemini_request(call, text) for text in call.inputs]}
+        return {"requests": [gemini_request(model, text, kind, dimensions) for text in inputs]}
 
     def vectors(self, answer: Any) -> Sequence[object]:  # noqa: ANN401 - JSON
         """Take the vectors out of an answer, unnormalised where they are shorter than the model's own."""
@@ -151,15 +145,15 @@ def gemini_resource(model: str) -> str:
     return "models/" + quote(model.removeprefix("models/"), safe="")
 
 
-def gemini_request(call: Call, text: str) -> dict[str, object]:
+def gemini_request(model: str, text: str, kind: Kind, dimensions: int | None) -> dict[str, object]:
     """Return Gemini's request for one text; later models take their purpose as a prefix instead."""
     request: dict[str, object] = {
-        "model": gemini_resource(call.model),
+        "model": gemini_resource(model),
         "content": {"parts": [{"text": text}]},
     }
-    if not family(call.model).query:
-        request["taskType"] = "RETRIEVAL_QUERY" if call.kind == "query" else "RETRIEVAL_DOCUMENT"
-    return request | ({"outputDimensionality": call.dimensions} if call.dimensions else {})
+    if not family(model).query:
+        request["taskType"] = "RETRIEVAL_QUERY" if kind == "query" else "RETRIEVAL_DOCUMENT"
+    return request | ({"outputDimensionality": dimensions} if dimensions else {})
 
 
 @cache

@@ -85,11 +85,11 @@ class OpenAIBatches:
     def __init__(self, model: RemoteEmbedder) -> None:
         """Prepare; no request is made."""
         self.endpoint, self.service = model.endpoint, model.service
-        self.call = services.Call(model.model, (), "passage", model.requested_dimensions)
+        self.model, self.dimensions = model.model, model.requested_dimensions
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the request file for one text."""
-        body = self.service.body(self.call) | {"input": text}
+        body = self.service.body(self.model, (), "passage", self.dimensions) | {"input": text}
         return _json({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
 
     def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
@@ -146,7 +146,9 @@ class GeminiBatches(OpenAIBatches):
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the request file for one text."""
-        return _json({"key": key, "request": services.gemini_request(self.call, text)})
+        return _json(
+            {"key": key, "request": services.gemini_request(self.model, text, "passage", self.dimensions)}
+        )
 
     def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
         """Upload lines in the two steps of Google's resumable protocol, and start a batch."""
@@ -165,7 +167,7 @@ class GeminiBatches(OpenAIBatches):
         answer = self.endpoint.parse(self.endpoint.send("POST", target, deadline, content, finish))
         file = self.named(as_dict(answer).get("file"), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": file}}}
-        path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
+        path = f"{services.gemini_resource(self.model)}:asyncBatchEmbedContent"
         return self.start(path, body, deadline, "name")
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:

@@ -25,7 +25,6 @@ from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
 from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Watcher, unwatched
-from commonplace.providers.services import Call
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -98,9 +97,9 @@ class RemoteEmbedder:
             return part and prefix + part
 
         def ask(inputs: Sequence[str]) -> list[Floats]:
-            call = Call(self.model, inputs, kind, spec.dimensions)
             with watcher(inputs) as request:
-                path, body = service.address(call), service.body(call)
+                path = service.address(self.model)
+                body = service.body(self.model, inputs, kind, spec.dimensions)
                 answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
                 request.tokens = service.usage(answer)
                 try:
