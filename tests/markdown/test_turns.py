@@ -140,3 +140,7 @@ def test_any_text_has_a_share(lines: list[str]) -> None:
     assert turns.read(text.split("\n")).chat_openings <= set(range(1, text.count("\n") + 2))
     for line in lines:
         assert 0 <= turns.behind(line) <= len(line)
+
+
+def test_a_definition_has_no_speaker() -> None:
+    assert turns.read(["Osprey", ": the boat", "Ann: yes", "Kite", "： 风筝"]).names == {3: "ann"}

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from commonplace.base.expressions import lazy
+from commonplace.base.lines import remembered
 from commonplace.base.tuples import NamedTuple
 
 CLOCK = (
@@ -38,9 +39,10 @@ _NAME = rf"[~+]?[\w{_PICTURES}][\w .'’\-{_PICTURES}]{{0,30}}?"
 # literal comes first, which `re` finds fast.
 _TIMED, _ANY_TIMED = lazy(r":(?<=\d:)\d"), lazy(r"[:：](?<=\d.)\d")
 # The words follow in the same line.
-_SAYS = rf"(?:\*\*|__)?({_NAME[:-1]}+)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
+_WHO = rf"(?:\*\*|__)?({_NAME[:-1]}+)(?:\*\*|__)?"
+_SAYS = rf"{_WHO}\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 _LABEL = lazy(rf"\s*{_UNSEEN}(?:[-*+]\s+)?{_SAYS}")
-_LABELS = lazy(rf"\n[^\S\n]*{_UNSEEN}(?:[-*+][^\S\n]+)?{_SAYS}".replace(r"(?:\s|$)", r"(?=\s|\Z)"))
+_LABELS = lazy(rf"\n[ \t]*+{_UNSEEN}(?:[-*+][ \t]++)?{_WHO}[ \t]?(?::(?:\*\*|__)?(?=\s|\Z)|：)")
 _STAMPED_LABEL = lazy(
     rf"\s*{_UNSEEN}(?:[-*+]\s+)?(?:(?:\[{_STAMP}\]|{_STAMP}(?:\s?[-–—])?)\s+{_UNSEEN})?{_SAYS}"
 )
@@ -80,8 +82,8 @@ def speaker(line: str, *, chat: bool = False) -> str | None:
 
 def behind(line: str, start: int = 0) -> int:
     """Return the place behind the label of a line; `start` for a line without a label."""
-    match = _label(line, start)
-    return match.end() if match else start
+    match = _label(line[start:])
+    return start + match.end() if match else start
 
 
 def opening(line: str, *, chat: bool = False) -> str | None:
@@ -145,7 +147,7 @@ class Turns(NamedTuple):
         The share of non-blank lines said by somebody who speaks again in it, rescaled so that half of them
         is 0 and all of them 1; 0 with fewer than four such turns.
         """
-        lines = dict.fromkeys(lines)
+        lines = dict.fromkeys(lines if len(self.names) >= _LEAST else ())
         if sum(map(self.names.__contains__, lines)) < _LEAST:
             return 0.0
         turns, said = Counter[str](), Counter[str | None]()  # below an opening lines are its speaker's
@@ -221,21 +223,18 @@ def _opening(bare: str, *, chat: bool) -> re.Match[str] | None:
     return _OPENING.fullmatch(bare) or (_BRIEF_OPENING.fullmatch(bare) if chat else None)
 
 
-def _label(line: str, start: int = 0) -> re.Match[str] | None:
-    end = start + _LABEL_WITHIN
-    if not _has_colon(line, start, end):
+@remembered
+def _label(line: str) -> re.Match[str] | None:
+    """Match the label of a line; the first group is the name."""
+    head = line[: _LABEL_WITHIN + 1]
+    if ":" not in head[1:] and "：" not in head[1:]:
         return None
     # The first colon of a line is that of the time, where it has one in front of the name.
-    is_timed = _is_timed(line[start : end + 1])
-    return (_STAMPED_LABEL if is_timed else _LABEL).match(line, start)
+    return (_STAMPED_LABEL if _is_timed(head) else _LABEL).match(line)
 
 
 def _name(label: re.Match[str]) -> str:
     return str(label[1]).rstrip(" _").lower()
-
-
-def _has_colon(line: str, start: int = 0, end: int | None = None) -> bool:
-    return line.find(":", start, end) > start or line.find("：", start, end) > start
 
 
 def _is_timed(text: str) -> bool:
