@@ -118,13 +118,8 @@ def test_what_says_nothing() -> None:
         "Ann: <Media omitted>",
     ]:
         assert structure.is_silent(text), text
-    for text in ["By Jane Doe, 3 March 2024", "*Written by Jane*", "5 min read", "Author: Jane", "作者：张三",
-                 "文／李四", "來源: 新華網"]:  # fmt: skip
-        assert structure.is_byline(text), text
-    for text in ["a", "- a", "![a](b) and more", "By the sea.", "- Author: Jane", "# A", "| - |",
-                 "By train.", "作者说他不来。", "来源是他。"]:  # fmt: skip
+    for text in ["a", "- a", "![a](b) and more", "# A", "| - |"]:
         assert not structure.is_silent(text), text
-        assert not structure.is_byline(text), text
 
 
 def test_a_heading_that_no_word_leads_to_is_no_hit_beside_an_answer(root: Path) -> None:

@@ -96,7 +96,7 @@ def _new(before: str, lines: Sequence[str]) -> set[int]:
 
 def _check_read(past: Note, before: str, note: Note, lines: Sequence[str]) -> None:
     """Refuse what puts a line that stays into code or a comment. Raises Refused."""
-    was_code, is_code = statements.fence_lines(past.fences), statements.fence_lines(note.fences)
+    was_code, is_code = structure.lines_of(*past.fences), structure.lines_of(*note.fences)
     old = before.split("\n")[: len(past.lines)]
     first = place = 1
     for start, end, _, other_end in [*diffs.hunks(old, lines), (len(old), 0, len(lines), 0)]:
@@ -151,7 +151,7 @@ def _keys(lines: Sequence[str], front: tuple[int, int] | None) -> list[list[str]
 def _blocks(note: Note) -> Iterator[_Block]:
     """Yield what a note says below its front matter, headings and rules apart."""
     said = comments.Annotations(note)
-    fenced = statements.fence_lines(note.fences)
+    fenced = structure.lines_of(*note.fences)
     skipped = structure.heading_lines(note)
     for section in structure.sections(note):
         if note.front_matter and section.start_line == 1:

@@ -77,7 +77,7 @@ def _standing(
     """Yield each section that holds text, with its stretches."""
     said = comments.Annotations(note) or None
     text = "\n".join(standing.lines)
-    talk, fenced = turns.read(standing.lines), statements.fence_lines(note.fences)
+    talk, fenced = turns.read(standing.lines), structure.lines_of(*note.fences)
     spoken, instructing = talk.chat_openings, standing_instructions.candidates(text)
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
     before = len(around) - len(note.headings)  # sections without a heading

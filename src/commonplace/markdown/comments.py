@@ -102,7 +102,7 @@ def take(lines: list[str], fences: Iterable[tuple[int, int]] = ()) -> dict[int, 
     Between backquotes on one line it is text. In `fences`, first and last lines, it is shown as text and
     counts: a fence that somebody forgot to close may hold entries of others, who are not to be trusted more.
     """
-    shown = {number for first, last in fences for number in range(first, last + 1)}
+    shown = structure.lines_of(*fences)
     found: dict[int, dict[str, str]] = {}
     for number, line in enumerate(lines, 1):
         if "<!--" in line and (taken := _taken(line)):
@@ -159,7 +159,7 @@ def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> b
 
     Lines in `passed` (first and last lines of fences) do not count.
     """
-    silent = {number for first, last in passed for number in range(first, last + 1)}
+    silent = structure.lines_of(*passed)
     shown = ["" if number in silent else line for number, line in enumerate(lines, 1)]
     opening = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
     return opening < len(shown) and "-->" not in "\n".join(shown[opening:])
@@ -172,7 +172,7 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
     """
     if not any(map(text.__contains__, _GUESSES)):  # as in nearly all texts
         return []
-    silent = {number for first, last in passed for number in range(first, last + 1)}
+    silent = structure.lines_of(*passed)
     return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
 
 

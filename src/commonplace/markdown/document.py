@@ -161,8 +161,7 @@ def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mappin
 
 
 def _says_something(line: str) -> bool:
-    is_silent = structure.is_silent(line) or structure.is_byline(line)
-    return not (line.startswith("<!--") or is_silent or _OPENING.fullmatch(line))
+    return not (line.startswith("<!--") or structure.is_silent(line) or _OPENING.fullmatch(line))
 
 
 def public(text: str, path: str, *, redacted: bool = True) -> str:

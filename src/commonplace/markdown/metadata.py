@@ -32,13 +32,7 @@ _LONGEST_PROPERTY = 5_000  # characters
 _DAMAGED = object()
 _KEY = lazy(r"(?P<key>[^\s:#\-?\[\]{},&*!|>%@`][^:\n]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
 _PROPERTY = lazy(r"(?:[-*] |[ \t]+)?(?P<key>[\w-]{1,100}):: (?P<value>[^\n]*)$")
-_TYPES = (  # of YAML 1.2: the tag, what is of it, and what that begins with
-    ("bool", "(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-    ("null", "(?:~|null|Null|NULL|)$", "~nN"),
-    ("null", "$", ""),
-    ("int", r"-?[0-9]+$", "-0123456789"),
-    ("float", r"-?[0-9]+\.[0-9]+$", "-0123456789"),
-)
+_CONSTANTS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 # A list in brackets on one line of front matter.
 FLOW = lazy(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _OPENERS = "[{-?:"  # every collection begins with one of these
@@ -246,17 +240,12 @@ def _settings(loaded: object) -> Settings:
 
 
 def _load(text: str) -> object:
-    """Read YAML; return _DAMAGED for invalid text.
-
-    A value that does not fit its tag (`!!bool perhaps`) makes PyYAML raise many kinds of errors.
-    """
+    """Read YAML; return _DAMAGED for invalid text."""
     import yaml  # 25 ms, and most notes have no front matter
 
     try:
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader
-    except (
-        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError
-    ):  # fmt: skip
+        return yaml.load(text, Loader=_loader())  # noqa: S506 - it makes texts alone
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         return _DAMAGED
 
 
@@ -273,30 +262,32 @@ def _written(value: str, below: Sequence[str]) -> object:
 
 @cache
 def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
-    """PyYAML's safe loader with the types of YAML 1.2, of numbers those that are written as Python does.
-
-    `yes`, `12:30`, `01234` and days are text, and `<<` is a key as any other.
-    """
+    """PyYAML's loader of texts, with the types of YAML 1.2; tags and merges are not followed."""
     import yaml
 
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
+    base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
-    def number(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
-        text: str = loader.construct_scalar(node)
-        for kind in (int, float):
-            with suppress(ValueError):
-                if len(text) <= _LONGEST_NUMBER and str(kind(text)) == text:
-                    return kind(text)
-        return text
+    def scalar(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
+        text: str = base.construct_scalar(loader, node)
+        if node.tag[:1] == "!":  # `!important`, as people write it
+            return f"{node.tag} {text}".strip()
+        return text if node.style else _typed(text)
 
-    loader.yaml_implicit_resolvers = {}
-    for tag, pattern, first in _TYPES:
-        loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first) or [""])
-    for tag in ("int", "float"):
-        loader.add_constructor(f"tag:yaml.org,2002:{tag}", number)
-    loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
-    return loader
+    return type("_Loader", (base,), {"construct_scalar": scalar})
+
+
+def _typed(text: str) -> object:
+    """Return the value of an unquoted scalar; of numbers those that are written as Python does are numbers.
+
+    `yes`, `12:30`, `01234` and days are text.
+    """
+    if text in ("", "~", "null", "Null", "NULL"):
+        return None
+    for kind in (int, float) if text[-1].isdigit() and len(text) <= _LONGEST_NUMBER else ():
+        with suppress(ValueError):
+            if str(kind(text)) == text:
+                return kind(text)
+    return _CONSTANTS.get(text, text)
 
 
 def _plain(value: object) -> object:
@@ -308,8 +299,6 @@ def _plain(value: object) -> object:
         return link
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, set):  # has another order in every process
-        value = sorted(value, key=str)
     if isinstance(value, list | tuple):
         return [_short(item) for item in value[:100] if item is not None]
     return _short(value)
@@ -327,7 +316,7 @@ def _link(value: object) -> str:
 def _short(value: object) -> str:
     if link := _link(value):
         return link
-    if not isinstance(value, list | tuple | set | dict):
+    if not isinstance(value, list | tuple | dict):
         return value if isinstance(value, str) else str(value)[:1000]
     from reprlib import Repr  # a few aliases stand for gigabytes
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import pairwise
 
-from commonplace.markdown import metadata, statements, structure, turns
+from commonplace.markdown import metadata, structure, turns
 from commonplace.types import Note
 
 _BEFORE = 24  # characters before the colon in which the date and the hour stand
@@ -38,7 +38,7 @@ def days(note: Note) -> tuple[tuple[int, int, str], ...]:
     times = turns.times(text)
     if not any(_DATED.search(text, max(0, time.start() - _BEFORE), time.end() + 1) for time in times):
         return ()  # as in nearly all notes
-    passed = statements.fence_lines([*note.fences, note.front_matter or (0, 0)])
+    passed = structure.lines_of(*note.fences, note.front_matter)
     timed = [
         (number, *turn, structure.ITEM.match(line) is not None)
         for number, line in turns.timed_lines(text)

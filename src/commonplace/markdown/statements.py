@@ -6,7 +6,7 @@ Fences, tables, headings, rules and front matter hold no statements.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from commonplace.base.expressions import lazy
 from commonplace.markdown import comments, fences, struck, structure
@@ -53,7 +53,7 @@ def read(note: Note, only: range | None = None) -> list[Statement]:
 
     These come with what stands around them, to the next entries at the margin.
     """
-    said, fenced = comments.Annotations(note), fence_lines(note.fences)
+    said, fenced = comments.Annotations(note), structure.lines_of(*note.fences)
     skipped = structure.heading_lines(note)
 
     def begins(number: int) -> bool:
@@ -75,11 +75,6 @@ def read(note: Note, only: range | None = None) -> list[Statement]:
         stating = (place for place in places(note.lines, numbers, fenced) if not place.is_silent)
         found += filter(None, (_statement(note, place, section.headings, said) for place in stating))
     return found
-
-
-def fence_lines(found: Iterable[tuple[int, int]]) -> set[int]:
-    """Return the lines in fences, given by their first and last."""
-    return {number for first, last in found for number in range(first, last + 1)}
 
 
 def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:

@@ -82,9 +82,7 @@ def of_note(note: Note) -> frozenset[int]:
     """Return the struck lines of a note, outside of programs, transcripts, fences, headings, front matter."""
     if note.kind == "session" or MARK not in "\n".join(note.lines) or filetypes.of(note.path):
         return frozenset()
-    passed = {number for first, last in note.fences for number in range(first, last + 1)}
-    passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
-    passed |= structure.heading_lines(note)
+    passed = structure.lines_of(*note.fences, note.front_matter) | structure.heading_lines(note)
     return frozenset(n for n, line in enumerate(note.lines, 1) if n not in passed and plain(line) is not None)
 
 

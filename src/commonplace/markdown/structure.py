@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from commonplace.base.expressions import lazy
-from commonplace.language import fold, fold_cases, rules
 from commonplace.markdown import fences, turns
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -51,7 +50,6 @@ _NAMED = lazy(r"[ \t]+(\^[A-Za-z0-9-]{1,100})(?=[ \t]*(?:<!--(?:(?!-->).)*-->[ \
 ROW = lazy(r"\s*\|")
 DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 SILENT_ENDS = frozenset("-*_)]>")  # the last character of a silent line without \u200e
-_LONGEST_BYLINE = 80  # characters
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _LINE = attrgetter("line")
 
@@ -131,15 +129,6 @@ def is_silent(line: str) -> bool:
     if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
         return True
     return (end in ">]" or "\u200e" in bare) and turns.is_remark(bare)
-
-
-def is_byline(line: str) -> bool:
-    """Tell whether a line only says who wrote a text, when, or how long it takes to read."""
-    bare = line.strip()
-    if bare[-1:] in ".!?。！？" or len(bare) > _LONGEST_BYLINE or ITEM.match(bare):
-        return False
-    words = fold(fold_cases(bare.strip("*_#> ·|—–-")).lower())
-    return rules.pattern("bylines", rules.spoken(words)).fullmatch(words) is not None
 
 
 # --- blocks ---------------------------------------------------------------------------------------------
@@ -261,6 +250,11 @@ def extents(headings: Sequence[Heading], total: int) -> dict[int, tuple[int, int
             found[first] = first, line - 1
         around.append((level, line))
     return found
+
+
+def lines_of(*spans: tuple[int, int] | None) -> set[int]:
+    """Return the lines in fences and front matter, given by first and last; None stands for no lines."""
+    return {number for span in spans if span for number in range(span[0], span[1] + 1)}
 
 
 def begins_entry(line: str) -> bool:

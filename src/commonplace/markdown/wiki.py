@@ -78,8 +78,7 @@ def task(line: str) -> str:
 
 def _text(note: Note) -> Iterator[str]:
     """The lines of a note outside front matter and fences."""
-    skipped = statements.fence_lines(note.fences)
-    skipped |= set(range(1, note.front_matter[1] + 1)) if note.front_matter else set()
+    skipped = structure.lines_of(*note.fences, note.front_matter)
     yield from (line for number, line in enumerate(note.lines, 1) if number not in skipped)
 
 

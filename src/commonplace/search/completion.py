@@ -237,7 +237,7 @@ class _Section:
         self._whole = around.begins and around.ends
         found = fences.find(self._lines, is_part=True)[0]
         self._closed = {fence.first for fence in found if fence.is_closed}
-        self._fenced = statements.fence_lines((fence.first, fence.last) for fence in found)
+        self._fenced = structure.lines_of(*((fence.first, fence.last) for fence in found))
         numbers = range(1, len(self._lines) + 1)  # inside, lines are numbered from 1
         self._places = statements.places(self._lines, numbers, self._fenced)
         self._firsts = [place.first for place in self._places]

@@ -15,18 +15,7 @@ from commonplace.types.events import Call, Turn
 VERSION = "7"  # of what lines and their count of tokens are; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # The argument of a call that says most, of those that tools take.
-_ARGUMENTS = (
-    "file_path",
-    "path",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "code",
-    "prompt",
-)
+_ARGUMENTS = "file_path path command cmd pattern query url description code prompt".split()
 _CALL_CHARACTERS = 80
 _TITLE_CHARACTERS = 60
 

@@ -399,7 +399,7 @@ def trouble(notes: Sequence[Daily], text: str) -> str:
             return f"{path} leaves a code fence or a private part open; close it"
         if comments.left_open(one.splitlines(), note.fences):
             return f"{path} leaves a comment open, which would hide days; close it"
-        code = statements.fence_lines(note.fences)
+        code = structure.lines_of(*note.fences)
         for number, line in enumerate(note.lines, 1):
             found = None if number in code else _DEFINITION.match(line)
             if found and targets.setdefault(found[1].casefold(), found[2]) != found[2]:
