@@ -159,6 +159,7 @@ def test_levels_follow_the_vectors(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("\n".join(f"# Bed {n}\n\nBed {n} grows leeks." for n in range(50)))
     with Memory.open(tmp_path) as memory:
         memory.sync(embed=False)
+        assert not levels(memory), "the first question measures"
         memory.search("which bed grows leeks?")
         before = levels(memory)
         memory.sync()
