@@ -203,7 +203,8 @@ def same_event(note: Wording, transcript: Wording) -> bool:
 
 
 def _denies(wording: Wording) -> bool:
-    return any(token in rules.words("negations") or token.endswith("n't") for token in wording.signs)
+    negations = rules.words("negations", rules.spoken(" ".join(wording.tokens)))
+    return any(token in negations or token.endswith("n't") for token in wording.signs)
 
 
 # --- headings -------------------------------------------------------------------------------------------

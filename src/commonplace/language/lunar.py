@@ -14,41 +14,32 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
 
-from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
 from commonplace.language.periods import Period
 
 _FIRST_TERM = 285  # 小寒, in January; each month has two
 
 
-class _Year(NamedTuple):
-    """The first day of a year, the days of its months, and which is followed by an inserted one (or 0)."""
-
-    first: date
-    lengths: tuple[int, ...]
-    leap: int
-
-
 @cache
-def _years() -> Mapping[int, _Year]:
-    years = {}
-    for line in rules.lines("lunar.txt"):
-        year, first, lengths, *leap = line.split()
-        days = tuple(30 if sign == "+" else 29 for sign in lengths)
-        years[int(year)] = _Year(date.fromisoformat(f"{year}-{first}"), days, int(leap[0]) if leap else 0)
-    return years
+def _years() -> Mapping[int, tuple[date, str, int]]:
+    """The first day of each year, the signs of its months, and the month before an inserted one, or 0."""
+    rows = (line.split() for line in rules.lines("lunar.txt"))
+    return {
+        int(year): (date.fromisoformat(f"{year}-{first}"), signs, int("".join(leap) or 0))
+        for year, first, signs, *leap in rows
+    }
 
 
 def month(year: int, number: int, *, inserted: bool = False) -> Period | None:
     """Return a month of a year, 0 for the last of the year before; None if there is no such month."""
     if number == 0:
         return month(year - 1, 12)
-    of = _years().get(year)
-    if of is None or number > 12 or (inserted and number != of.leap):
+    begins, signs, leap = _years().get(year, (date.min, "", 0))
+    if not signs or number > 12 or (inserted and number != leap):
         return None
-    before = number - 1 + (inserted or 0 < of.leap < number)
-    first = of.first + timedelta(sum(of.lengths[:before]))
-    return Period(first, first + timedelta(of.lengths[before] - 1))
+    before = number - 1 + (inserted or 0 < leap < number)
+    first = begins + timedelta(29 * before + signs[:before].count("+"))
+    return Period(first, first + timedelta(28 + signs[before].count("+")))
 
 
 def day(month: Period, number: int) -> Period | None:
@@ -59,8 +50,7 @@ def day(month: Period, number: int) -> Period | None:
 
 def year_of(now: date) -> int:
     """Return the year in which a day lies: before the Chinese New Year it is the last one."""
-    of = _years().get(now.year)
-    return now.year - (of is not None and now < of.first)
+    return now.year - (now < _years().get(now.year, (date.min,))[0])
 
 
 @cache

@@ -155,23 +155,19 @@ def _other_days(text: str, day: date | None) -> list[tuple[date, date]]:
 def _turns(text: str) -> frozenset[str]:
     """The groups of `turns` in the rules that a text has words of, and `asks` for a question."""
     text = _CONTRACTED.sub(lambda m: f"{_IN_FULL.get(m[1].lower(), m[1])} not", text)
-    groups = _groups()
-    found = {groups.get(match[0].lower(), "") for match in _turning().finditer(text)} - {""}
+    groups, turning = _turning(rules.spoken(text))
+    found = {groups.get(match[0].lower(), "") for match in turning.finditer(text)} - {""}
     return frozenset(found | ({"asks"} if text.rstrip().endswith(("?", "？")) else set()))
 
 
 @cache
-def _groups() -> dict[str, str]:
-    tables = (rules.load(name)["turns"] for name in rules.LANGUAGES)
-    return {word: group for turns in tables for group, words in turns.items() for word in words}
-
-
-@cache
-def _turning() -> re.Pattern[str]:
-    """Matches the words of all groups, and longer words that only contain such a character."""
-    words = [rf"\b{word}\b" if word.isascii() else word for word in _groups()]
-    known = sorted([*words, *rules.words("apart")], key=len, reverse=True)
-    return re.compile("|".join(known), re.IGNORECASE)
+def _turning(languages: rules.Languages) -> tuple[dict[str, str], re.Pattern[str]]:
+    """The group of each word of some languages, and what finds these and longer words that contain one."""
+    tables = (rules.load(name)["turns"] for name in languages)
+    groups = {word: group for turns in tables for group, words in turns.items() for word in words}
+    words = [rf"\b{word}\b" if word.isascii() else word for word in groups]
+    known = sorted([*words, *rules.words("apart", languages)], key=len, reverse=True)
+    return groups, re.compile("|".join(known), re.IGNORECASE)
 
 
 def says(text: str, other: str) -> bool:
