@@ -29,6 +29,18 @@ _OWN = lazy(
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _OPENING = "（「『【《〈“‘"  # and to the one behind it
+# Where a row may end: at white space, and around wide characters, to which punctuation and marks cling.
+_WIDE = (
+    "\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19"
+    "\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff"
+    "\U00020000-\U0003fffd"
+)
+_CLINGING = f"{_CLOSING}\u0300-\u036f\u200b-\u200f\u2060-\u2064\u3099\u309a\ufe00-\ufe0f"
+_BREAK = lazy(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)")
+_WIDE_BREAK = lazy(
+    rf"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<![\s{_OPENING}])(?![\s{_CLINGING}])"
+    rf"(?:(?=[{_WIDE}])|(?<=[{_WIDE}])(?!\Z)|(?<=[{_WIDE}][{_CLINGING}])(?!\Z))"
+)
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _LONGEST_TERM = 8000  # characters: as many as a question has at most
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
@@ -224,34 +236,13 @@ def hang(line: str) -> int:
 
 def _pieces(line: str, width: int) -> Iterator[Span]:
     """Yield the pieces that stay on one row: white space, a word, a wide character; long words are cut."""
-    for run in re.finditer(r"\s+|\S+", line):
-        if run[0].isascii():
-            spans: Iterable[Span] = [run.span()]
-        else:
-            spans = _between_wide(line, *run.span())
-        for start, end in spans:
-            if line[start].isspace():
-                yield start, end
-                continue
-            while start < end:
-                cut = max(start + 1, _within(line, start, end, width))
-                yield start, cut
-                start = cut
-
-
-def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
-    """Split a run without white space before and after wide characters; punctuation clings."""
-    from unicodedata import category, east_asian_width
-
-    before_wide = False
-    for place in range(start, end):
-        wide = east_asian_width(line[place]) in "WF"
-        clings = line[place] in _CLOSING or category(line[place]) in ("Mn", "Me", "Cf")
-        if place > start and not clings and line[place - 1] not in _OPENING and (wide or before_wide):
-            yield start, place
-            start = place
-        before_wide = wide or (clings and before_wide)
-    yield start, end
+    start = 0
+    for piece in (_BREAK if line.isascii() else _WIDE_BREAK).split(line):
+        end = start + len(piece)
+        while start < end:
+            cut = end if piece.isspace() else max(start + 1, _within(line, start, end, width))
+            yield start, cut
+            start = cut
 
 
 def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
