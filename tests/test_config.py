@@ -191,10 +191,14 @@ def test_contexts_apply_from_general_to_special(root: Path) -> None:
     user('[contexts]\n"" = "everything"')
     own(root, '[contexts]\n"memory/" = "daily"\n"docs" = "papers"\n"docs/api" = "reference"')
     settings = config.load(root)
-    assert config.contexts_for(settings, "memory/2026-02-13.md", "memory") == ("everything", "daily")
-    assert config.contexts_for(settings, "docs/api/x.md", "docs") == ("everything", "papers", "reference")
-    assert config.contexts_for(settings, "docs/apiary.md", "docs") == ("everything", "papers")
-    assert config.contexts_for(settings, "other.md", "notes") == ("everything",)
+    assert config.contexts_for(settings.contexts, "memory/2026-02-13.md", "memory") == ("everything", "daily")
+    assert config.contexts_for(settings.contexts, "docs/api/x.md", "docs") == (
+        "everything",
+        "papers",
+        "reference",
+    )
+    assert config.contexts_for(settings.contexts, "docs/apiary.md", "docs") == ("everything", "papers")
+    assert config.contexts_for(settings.contexts, "other.md", "notes") == ("everything",)
 
 
 def test_outside_collection_goes_to_the_user(root: Path, tmp_path: Path) -> None:

@@ -63,7 +63,6 @@ GLOBS = (*FILES, "*", "**", "**/*", "*.*", "**/.*", ".*/**", "**/.*/*.md", ".git
     [
         f"[index]\ninclude = {lines(*GLOBS)}",
         f"[prompt]\nfiles = true\nbudget = 9000\nfile_tokens = 9000\nfile_names = {lines(*FILES)}",
-        f"[agents.x.prompt]\nfiles = true\nfile_names = {lines(*FILES)}\n[agents.x.index]\ninclude = {lines(*GLOBS)}",
         f'[collections.c]\npath = "."\nglob = {lines(*GLOBS)}',
         *(
             f'[collections.c]\npath = "{path}"\nglob = ["**/*.md", "*", "config"]'

@@ -26,7 +26,6 @@ def lines(names: list[str], value: str) -> str:
 
 # A value of a former key, and what its successor is then: in seconds, tokens, places of keys.
 VALUES = {
-    "search.expand_deadline_ms": (2000, 2),
     "output.links": (False, ""),
     "hooks.load": (False, ("*",)),
     "prompt.files": (True, CONVENTION),
@@ -100,7 +99,7 @@ def test_one_that_moved_stays_out_of_a_workspaces_file(tmp_path: Path, name: str
         config.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["summary.deadline_s", "search.expand_deadline_ms"])
+@pytest.mark.parametrize("name", ["summary.deadline_s"])
 @pytest.mark.parametrize("value", ['"soon"', "true", "-1", "[1]"])
 def test_a_wrong_value_of_one_that_moved_is_a_mistake(tmp_path: Path, name: str, value: str) -> None:
     write(f"{name} = {value}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -215,10 +214,8 @@ class TestValuesOfAnAgent:
     def test_one_in_a_workspace_stays_harmless(self, root: Path) -> None:
         with pytest.raises(ConfigError, match="may not stand in a workspace's file"):
             config.set_values({"llm.key": "x"}, workspace=root, agent="scout")
-        config.set_values({"search.limit": 7}, workspace=root, agent="scout")
-        assert (
-            config.trace(root, agent="scout").origins["search.limit"].endswith("config.toml [agents.scout]")
-        )
+        with pytest.raises(ConfigError, match=r"may stand in your own config\.toml only"):
+            config.set_values({"search.limit": 7}, workspace=root, agent="scout")
 
     @pytest.mark.parametrize("name", ["a b", "../x", "x" * 65])
     def test_a_name_that_is_none_writes_nothing(self, name: str) -> None:
@@ -236,15 +233,15 @@ class TestAgents:
             "[agents.scout.search]\nlimit = 20\n[agents.scout.embedding]\nprovider = 'none'\n"
             "[agents.scout.recall]\nbudget = 300\n"
         )
-        settings_file(root).write_text("[search]\nlimit = 3\n[agents.scout.recall]\nbudget = 400\n")
+        settings_file(root).write_text("[search]\nlimit = 3\n[recall]\nbudget = 400\n")
 
     def test_an_agents_tables_win_over_the_rest_of_the_files(self, root: Path) -> None:
         assert config.load(root).search.limit == 3
         loaded = config.trace(root, agent="scout")
-        assert (loaded.settings.search.limit, loaded.settings.recall.budget) == (20, 400)
+        assert (loaded.settings.search.limit, loaded.settings.recall.budget) == (20, 300)
         assert loaded.settings.embedding.provider == "none"
         assert loaded.origins["search.limit"] == f"{config.user_file()} [agents.scout]"
-        assert loaded.origins["recall.budget"] == f"{settings_file(root)} [agents.scout]"
+        assert loaded.origins["recall.budget"] == f"{config.user_file()} [agents.scout]"
         assert config.load(root, agent="nobody").search.limit == 3
 
     def test_the_environment_names_one_and_wins_over_it(self, root: Path) -> None:
@@ -258,14 +255,11 @@ class TestAgents:
         )
         assert config.load(root, environ, {"search.limit": 8}).search.limit == 8
 
-    def test_one_in_a_workspace_may_set_what_the_workspace_may(self, root: Path) -> None:
-        for key in [key for key in KEYS if not key.harmless]:
-            group, name = key.name.split(".")
-            lists = {"names": ["fake"], "command": ["/bin/cat"]}
-            value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
-            settings_file(root).write_text(f"[agents.x.{group}]\n{name} = {value}\n")
-            with pytest.raises(ConfigError, match=f"^{key.name}: .* comes with the folder and may not set"):
-                config.load(root)
+    def test_a_workspaces_file_has_none(self, root: Path) -> None:
+        for text in ("[agents.scout.search]\nlimit = 4\n", "[agents.scout]\n", "agents = {}\n"):
+            settings_file(root).write_text(text)
+            with pytest.raises(ConfigError, match=r"^agents: may stand in your own config\.toml only"):
+                config.load(root, agent="scout")
 
     def test_mistakes_are_told_whoever_is_asking(self, root: Path) -> None:
         for table, told in (
@@ -276,7 +270,7 @@ class TestAgents:
             ("agents = 3", "must be a table"),
             ("[agents.x.collections.y]\npath = '/'", "unknown table"),
         ):
-            settings_file(root).write_text(table)
+            config.user_file().write_text(table)
             with pytest.raises(ConfigError, match=told):
                 config.load(root, agent="somebody")
 

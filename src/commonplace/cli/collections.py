@@ -92,7 +92,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
     if name not in known:
         raise UnknownCollection(name, list(known))
     held = known[name]
-    contexts = config.contexts_for(memory.settings, name, name)
+    contexts = config.contexts_for(memory.settings.contexts, name, name)
     noted = memory.settings.collections.get(name, Collection(name, held.root))
     update = _command_line(noted.update)
     if form == "json":

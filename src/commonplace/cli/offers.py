@@ -48,7 +48,7 @@ def _collections(ctx: click.Context) -> Iterable[str]:
 def _agents(ctx: click.Context) -> Iterable[str]:
     from commonplace import config
 
-    return sorted(config.agents(session.root_for_settings(ctx)))
+    return sorted(config.agents())
 
 
 def _workspaces(ctx: click.Context) -> Iterable[str]:

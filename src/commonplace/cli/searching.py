@@ -49,7 +49,7 @@ def search(
         from commonplace.cli import picks
 
         picks.keep(asking, printed.picks)
-    session.hint_agent(agent, asking.root)
+    session.hint_agent(agent)
     return code
 
 

@@ -154,23 +154,22 @@ def _opened(
         settings = config.load(reach.home, None, overrides, name)
     memory = Memory(reach.home, settings, agent=name, reach=reach)
     ctx.call_on_close(memory.close)
-    hint_agent(agent(ctx), reach.home)
+    hint_agent(agent(ctx))
     hint_moved(memory.workspace)
     return memory
 
 
-def hint_agent(name: str | None, root: Path | str) -> None:
+def hint_agent(name: str | None) -> None:
     """Say of an agent that the command line names that no settings are about it: it may be misspelt.
 
     Where a table limits any agent, one without a table is refused before.
     """
     if not name:
         return
-    from pathlib import Path
 
     from commonplace import config
 
-    known = config.agents(Path(root), name)
+    known = config.agents(name)
     if name in known:
         return
     from difflib import get_close_matches

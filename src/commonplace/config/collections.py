@@ -40,12 +40,7 @@ _KEYS = {
 }
 
 
-def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
-    """Return the descriptions that apply to a note, general first: global, collection, path prefixes."""
-    return applying(settings.contexts, path, collection)
-
-
-def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[str, ...]:
+def contexts_for(contexts: Mapping[str, str], path: str, collection: str) -> tuple[str, ...]:
     """Return the descriptions, by prefix, that apply to a note, general first."""
     found = [
         (len(prefix), text)

@@ -48,11 +48,6 @@ class Secret:
     def __repr__(self) -> str:
         return "Secret(set)" if self._value else "Secret(unset)"
 
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
     def __reduce__(self) -> tuple[type[Secret], tuple[()]]:
         return Secret, ()
 

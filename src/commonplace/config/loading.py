@@ -1,6 +1,6 @@
 """Load the settings of a workspace in layers, each stronger than the one before.
 
-Defaults, the user's file, the workspace's file (harmless keys only), both files' tables about the agent,
+Defaults, the user's file, the workspace's file (harmless keys only), the user's tables about the agent,
 environment, overrides. A key that moved is read as its successor; one that is gone is named in a warning.
 """
 
@@ -80,7 +80,7 @@ def trace(
     for layer in (
         _of_file(user, user.content),
         _of_file(workspace, workspace.content),
-        *(tables[agent] for tables in (agents, _agents(workspace)) if agent in tables),
+        agents.get(agent, Layer({}, {}, [])),
         _layer(_environment(environ)),
         _layer((name, one, flag, "flag") for name, one in (overrides or {}).items() if one is not None),
     ):
@@ -109,7 +109,6 @@ def check(data: bytes, path: Path, workspace: Path | None) -> None:
     """Raise ConfigError if these bytes could not be loaded as a workspace's file, or (None) the user's."""
     file = File(path, workspace is None, parse(data, path))
     _of_file(file, file.content)
-    agents = _agents(file)
     contexts_in(file.content, path)
     if workspace is not None:
         collections.collections_in(file.content, workspace, path, outside=False)
@@ -119,7 +118,7 @@ def check(data: bytes, path: Path, workspace: Path | None) -> None:
         contexts_in(content, path)
         collections.updates_in(content, path)
     access.names_in(file)
-    for agent in agents:
+    for agent in _agents(file):
         access.access_of(file, agent)
 
 
@@ -140,21 +139,14 @@ def _own(user: File, root: Path) -> dict[str, Any]:
     return own
 
 
-def _agents(file: File) -> dict[str, Layer]:
-    """Return the tables `[agents.NAME.GROUP]` of a file, by agent."""
+def _agents(user: File) -> dict[str, Layer]:
+    """Return the tables `[agents.NAME.GROUP]` of the user's file, by agent."""
     found = {}
-    for name, content in table("agents", file.content.get("agents", {}), file.path).items():
-        place = f"agents.{agent_name(name)}"
-        groups = dict(table(place, content, file.path))
-        for key in access.KEYS:
-            if groups.pop(key, None) is not None and not file.own:
-                raise _own_only(f"{place}.{key}", file)
-        found[name] = _of_file(file, groups, name)
+    for name, content in table("agents", user.content.get("agents", {}), user.path).items():
+        groups = table(f"agents.{agent_name(name)}", content, user.path)
+        settings = {group: inner for group, inner in groups.items() if group not in access.KEYS}
+        found[name] = _of_file(user, settings, name)
     return found
-
-
-def _own_only(key: str, file: File) -> ConfigError:
-    return ConfigError(key, f"may stand in your own config.toml only, not in {paths.shown(file.path)}")
 
 
 def _of_file(file: File, content: Mapping[str, Any], agent: str = "") -> Layer:
@@ -180,8 +172,8 @@ def _settings_in(file: File, content: Mapping[str, Any], agent: str) -> Iterator
 
 def _check_named(group: str, content: object, file: File) -> None:
     table(group, content, file.path)
-    if group == "workspaces" and not file.own:
-        raise _own_only(group, file)
+    if group in ("workspaces", "agents") and not file.own:
+        raise ConfigError(group, f"may stand in your own config.toml only, not in {paths.shown(file.path)}")
     if group == "collections" and file.own:
         place = '[workspaces."/path".collections.NAME]'
         raise ConfigError(group, f"in {paths.shown(file.path)} it must be {place}")

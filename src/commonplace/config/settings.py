@@ -400,20 +400,11 @@ def _named(name: str, key: Key) -> Key:
     return key._replace(name=name, kind=kind)
 
 
-def _seconds(milliseconds: object) -> object:
-    """Return milliseconds, which may be a text, in seconds; any other value as it is."""
-    try:
-        return milliseconds if isinstance(milliseconds, bool) else float(milliseconds) / 1000  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return milliseconds
-
-
 KEYS = tuple(_named(name, key) for name, key in _FIELDS.items() if isinstance(key, Key))
 SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, str)}
 _MODELS = ("embedding", "reranking", "llm")
 # Former keys, by their successors. A later one wins: of a file and an entry that are both named, the file.
 MOVED: Mapping[str, Moved] = {
-    "search.expand_deadline_ms": Moved("limits.wait_s", _seconds),
     **{name: Moved(same) for name, same in SAME.items()},
     **{f"{g}.max_{w}_a_run": Moved(f"limits.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
     **{

@@ -90,13 +90,9 @@ def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[s
         return [name for name in agents if access.access_of(user, name, environ).is_limited]
 
 
-def agents(root: Path, agent: str = "", environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the agents with a table in the user's file or in that of a workspace.
-
-    Raises ConfigError, without details for an `agent`.
-    """
-    user, file = access.users(environ, agent).content, files.read(files.workspace_file(root))
-    return [name for content in (user, file) for name in content.get("agents", {})]
+def agents(agent: str = "", environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the agents with a table in the user's file. Raises ConfigError; an `agent` gets no details."""
+    return [*access.users(environ, agent).content.get("agents", {})]
 
 
 def _home(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from posixpath import basename, splitext
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.config.collections import applying
+from commonplace.config.collections import contexts_for
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import UNSERVED, Index, Text
 from commonplace.language import scripts
@@ -248,7 +248,7 @@ def _applying(contexts: Mapping[str, str], collection: str, path: str) -> tuple[
     if not contexts:
         return ()
     shown = path if collection == WORKSPACE_COLLECTION else f"{collection}/{path}"
-    return applying(contexts, shown, collection)
+    return contexts_for(contexts, shown, collection)
 
 
 def _redacted(contexts: Mapping[str, str]) -> dict[str, str]:

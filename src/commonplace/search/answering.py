@@ -344,7 +344,7 @@ class Answerer:
         if docid in shared:
             notes = self.store.index.notes(keys=[(hit.collection, hit.path)])
             docid = notes[0].hash[:LONG_DOCID] if notes else docid
-        contexts = config.contexts_for(self._settings, path, hit.collection)
+        contexts = config.contexts_for(self._settings.contexts, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts, labels=(*hit.labels, *marks))
 
 
