@@ -275,38 +275,23 @@ def collections_text(collections: Sequence[types.CollectionInfo], look: Look = P
 def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
     """List runs, a row for each: its id, kind, author, lines, files, commit, what it is and became.
 
-    The commit is left out on a narrow terminal.
+    An id is cut to its time where that names no other run. The commit is left out on a narrow terminal.
     """
     if not runs:
         return ""
-    names = short_names([run.id for run in runs])
+    stamps = Counter(run.id[:_STAMP] for run in runs)
     git = any(run.commit for run in runs) and (look.width is None or look.width >= _WIDE)
-    head = ("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "what")
-    rows = [(names[run.id], *_cells(run, git), _what(run)) for run in runs]
-    return "\n".join(map(look.fit, screen.table([head, *rows], (3, 4))))
-
-
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Say each run by when it was made, where that names no other one, else in full."""
-    stamps = [name[:_STAMP] for name in names]
-    return {name: name if stamps.count(name[:_STAMP]) > 1 else name[:_STAMP] for name in names}
-
-
-def _cells(run: types.Run, git: bool) -> tuple[str, ...]:
-    who = screen.shorten(screen.one_line(run.about.agent or run.about.by), 12)
-    added, removed = (sum(getattr(file, side) for file in run.files) for side in ("added", "removed"))
-    commit = [run.commit[:_COMMIT]] if git else []
-    return (screen.one_line(run.about.kind), who, f"+{added} -{removed}", str(len(run.files)), *commit)
-
-
-def _what(run: types.Run) -> str:
-    flags = (
-        (run.state != "done", run.state),
-        (bool(run.undone), "undone"),
-        (not run.kept, "cannot be undone"),
-    )
-    marks = ", ".join(mark for flag, mark in flags if flag)
-    return (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
+    rows = [("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "what")]
+    for run in runs:
+        name = run.id if stamps[run.id[:_STAMP]] > 1 else run.id[:_STAMP]
+        who = screen.shorten(screen.one_line(run.about.agent or run.about.by), 12)
+        added, removed = (sum(getattr(file, side) for file in run.files) for side in ("added", "removed"))
+        flags = ((run.state != "done", run.state), (run.undone, "undone"), (not run.kept, "cannot be undone"))
+        marks = ", ".join(mark for flag, mark in flags if flag)
+        what = (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
+        counts = (f"+{added} -{removed}", str(len(run.files)), *([run.commit[:_COMMIT]] if git else []))
+        rows.append((name, screen.one_line(run.about.kind), who, *counts, what))
+    return "\n".join(map(look.fit, screen.table(rows, (3, 4))))
 
 
 def run_text(run: types.Run, look: Look = PLAIN) -> str:
@@ -450,38 +435,31 @@ def erasure_count(places: Sequence[types.Erased]) -> str:
 def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
     blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
-    if usage.questions:
-        days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]
-        head = ("day", "searches", "recalls", "gets")
-        blocks.append(screen.headed([head, *days[-_DAYS_SHOWN:]], (1, 2, 3), look))
-    for title, uses in (("most often found", usage.most_found), ("most often opened", usage.most_opened)):
-        if uses:
-            rows = [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]
-            blocks.append(screen.headed([("found", "opened", title), *rows], (0, 1), look))
-    if usage.unanswered:
-        blocks.append(_unanswered(usage, look))
-    if usage.never_found:
-        blocks.append(_never_found(usage, look))
-    return "\n\n".join(blocks)
-
-
-def _unanswered(usage: types.Usage, look: Look) -> str:
+    days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]
+    found, opened = (
+        [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]
+        for uses in (usage.most_found, usage.most_opened)
+    )
     width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
-    rows = [
+    unanswered = [
         (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
         for one in usage.unanswered
     ]
-    return screen.headed([("times", "last", "found nothing"), *rows], (0,), look)
-
-
-def _never_found(usage: types.Usage, look: Look) -> str:
-    notes = usage.never_found
-    shown = notes[:NEVER_SHOWN]
-    rows = [(one.date or "", screen.size(one.size), screen.name(one.path)) for one in shown]
-    title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
-    more = len(notes) - len(shown)
-    rest = f"\n… and {more:,} more: {remedies.say('usage.never')}" if more > 0 else ""
-    return screen.headed([("date", "size", title), *rows], (1,), look) + rest
+    never, notes = usage.never_found, usage.never_found[:NEVER_SHOWN]
+    unread = [(one.date or "", screen.size(one.size), screen.name(one.path)) for one in notes]
+    title = f"never found ({len(never):,}, {screen.size(sum(one.size for one in never))})"
+    for head, right, rows in (
+        (("day", "searches", "recalls", "gets"), (1, 2, 3), days[-_DAYS_SHOWN:] if usage.questions else []),
+        (("found", "opened", "most often found"), (0, 1), found),
+        (("found", "opened", "most often opened"), (0, 1), opened),
+        (("times", "last", "found nothing"), (0,), unanswered),
+        (("date", "size", title), (1,), unread),
+    ):
+        if rows:
+            blocks.append(screen.headed([head, *rows], right, look))
+    if len(never) > len(notes):
+        blocks[-1] += f"\n… and {len(never) - len(notes):,} more: {remedies.say('usage.never')}"
+    return "\n\n".join(blocks)
 
 
 def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
@@ -492,9 +470,10 @@ def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
         nouns = (("searches", "search"), ("recalls", "recall"), ("gets", "get"))
         asked = [count(sum(getattr(day, name) for day in usage.days), noun, name) for name, noun in nouns]
         yield "asked", f"{' · '.join(asked)} · median {usage.median_ms:.0f} ms"
-        yield "answered", f"{_share(usage.answered, usage.questions)} · {_levels(usage.levels)}"
+        levels = _counts(usage.levels, LEVEL_NAMES.__getitem__)
+        yield "answered", f"{_share(usage.answered, usage.questions)} · {levels}"
         if usage.answered:
-            ranks = _counts("rank", usage.opened_ranks)
+            ranks = _counts(usage.opened_ranks, "rank {}".format)
             mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
             yield "opened", " · ".join([_share(usage.opened, usage.answered), *mean])
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
@@ -504,12 +483,8 @@ def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
         yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
 
 
-def _counts(noun: str, numbers: Mapping[int, int] | None) -> str:
-    return ", ".join(f"{noun} {key}: {number:,}" for key, number in sorted((numbers or {}).items()))
-
-
-def _levels(numbers: Mapping[int, int] | None) -> str:
-    return ", ".join(f"{LEVEL_NAMES[level]}: {number:,}" for level, number in sorted((numbers or {}).items()))
+def _counts(numbers: Mapping[int, int] | None, name: Callable[[int], str]) -> str:
+    return ", ".join(f"{name(key)}: {number:,}" for key, number in sorted((numbers or {}).items()))
 
 
 def _share(part: int, whole: int) -> str:
