@@ -37,8 +37,8 @@ _STORES = {
     "notes": "notes", "transcripts": "transcripts", "spool": "entries that wait",
     "history": "the record of changes", "usage": "the record of use", "answers": "answers of language models",
     "vectors": "vectors of models", "index": "the index", "marks": "marks of sessions", "logs": "logs",
-    "leftovers": "temporary files", "foreign": "records that were set aside",
-    "requests": "what agents asked for", "copies": "what is kept of the last writes",
+    "leftovers": "temporary files", "requests": "what agents asked for",
+    "copies": "what is kept of the last writes",
 }  # fmt: skip
 _READ = ("notes", "transcripts", "spool")
 _ERASED_CELLS = 100  # cells of a line of a note

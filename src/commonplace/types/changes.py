@@ -156,7 +156,7 @@ class Confirmed:
 SelectionKind = Literal["note", "lines", "text", "person", "session"]
 Where = Literal[
     "notes", "transcripts", "spool", "history", "usage", "answers", "vectors", "index", "marks",
-    "logs", "leftovers", "foreign", "requests", "copies",
+    "logs", "leftovers", "requests", "copies",
 ]  # fmt: skip
 
 
