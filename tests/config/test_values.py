@@ -211,6 +211,14 @@ class TestValuesOfAnAgent:
         config.set_values({"recall.budget": None, "limits.wait_s": None}, agent="scout")
         assert config.user_file().read_text().strip() == before.strip()
 
+    def test_an_empty_table_of_the_owners_stays(self) -> None:
+        config.user_file().parent.mkdir(parents=True)
+        config.user_file().write_text("[agents.scout]\n")
+        config.set_values({"search.limit": None}, agent="scout")
+        config.set_values({"search.limit": None, "recall.budget": 70}, agent="other")
+        config.set_values({"recall.budget": None}, agent="other")
+        assert config.user_file().read_text().strip() == "[agents.scout]"
+
     def test_one_in_a_workspace_stays_harmless(self, root: Path) -> None:
         with pytest.raises(ConfigError, match="may not stand in a workspace's file"):
             config.set_values({"llm.key": "x"}, workspace=root, agent="scout")
