@@ -142,7 +142,7 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 
 
 def told(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
-    """Find the codes and passwords of the table `codes` behind the words of `words_in`."""
+    """Find the codes and passwords of `rules/told.txt` behind the words of `words_in`."""
     for word, places in words.items():
         for steps, rows in _TOLD.get(word, {}).items():
             match = compiled(steps).match
