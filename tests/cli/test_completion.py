@@ -39,8 +39,8 @@ def filled(run: Run, workspace: Path, tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "白茶 1.md").write_text("# White tea\n")
     run("collection", "add", str(tmp_path / "docs"))
-    (workspace / ".commonplace").mkdir(exist_ok=True)
-    (workspace / ".commonplace" / "config.toml").write_text("[agents.scout.search]\nlimit = 5\n")
+    with config.user_file().open("a") as file:
+        file.write("\n[agents.scout.search]\nlimit = 5\n")
     journal.put(Workspace(workspace), Made("20260213-100000-abcdef", About("write", "x"), "", (), "done"))
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text("")

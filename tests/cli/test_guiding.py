@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import config
 from commonplace.config import gone
 from commonplace.config.settings import KEYS
 from tests.cli.conftest import Program, Run
@@ -156,8 +157,8 @@ def test_one_of_each_is_taken(program: Program) -> None:
 
 
 def test_an_agent_that_no_settings_are_about_is_told_of(program: Program, workspace: Path) -> None:
-    (workspace / ".commonplace").mkdir(exist_ok=True)
-    (workspace / ".commonplace" / "config.toml").write_text("[agents.scout.search]\nlimit = 5\n")
+    config.user_file().parent.mkdir(parents=True, exist_ok=True)
+    config.user_file().write_text("[agents.scout.search]\nlimit = 5\n")
     for command in (("search", "deploy"), ("recall", "deploy"), ("ls",)):
         told = program("--agent", "scuot", *command)
         assert told.returncode == 0

@@ -92,6 +92,13 @@ def test_of_a_file_and_an_entry_one_is_the_key(tmp_path: Path, text: str, key: s
     assert config.load(tmp_path).llm.key == key
 
 
+def test_of_several_former_limits_the_smallest_counts(tmp_path: Path) -> None:
+    for caps, cap in (((5, 0.5, 2), 0.5), ((0.5, 2, 5), 0.5), ((0, 2, 5), 0), ((2, 5, 0), 0)):
+        groups = zip(("embedding", "llm", "reranking"), caps, strict=True)
+        write("".join(f"[{group}]\nmax_dollars_a_day = {value}\n" for group, value in groups))
+        assert config.load(tmp_path).limits.max_dollars_a_day == cap, caps
+
+
 @pytest.mark.parametrize("name", [name for name in MOVED if name != "prompt.files"])
 def test_one_that_moved_stays_out_of_a_workspaces_file(tmp_path: Path, name: str) -> None:
     settings_file(tmp_path).write_text(f"{name} = {json.dumps(VALUES.get(name, (600,))[0])}\n")

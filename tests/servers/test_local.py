@@ -21,6 +21,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import shortcut
 from commonplace.cli.doors import DOORS
+from commonplace.config.files import user_file
 from commonplace.servers import local, local_server
 from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
 from commonplace.servers.methods import Service
@@ -289,7 +290,8 @@ def test_whoever_starts_a_server_is_nobody_to_it(
 
 
 def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> None:
-    settings_file(workspace).write_text("[agents.short.search]\nlimit = 1\n")
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("[agents.short.search]\nlimit = 1\n")
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
     few = local.call(workspace, "search", "short", request, 30)["printed"][1]
     more = local.call(workspace, "search", "", request, 30)["printed"][1]

@@ -22,8 +22,7 @@ def from_text(key: Key, text: str, where: str = "") -> object:
         value = several
     try:
         if key.kind == "boolean":
-            lower = text.lower()
-            value = True if lower in TRUE else False if lower in FALSE else text
+            value = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}.get(text.lower(), text)
         elif key.kind in ("integer", "number"):
             value = int(text) if key.kind == "integer" else float(text)
     except ValueError as error:

@@ -132,11 +132,9 @@ def origin(path: Path, agent: str = "") -> str:
 
 def _own(user: File, root: Path) -> dict[str, Any]:
     """Return the tables about a workspace in the user's file, by real path."""
-    own: dict[str, Any] = {}
-    for folder, content in access.workspaces_in(user):
-        if access.real_path(folder) == os.path.realpath(root):
-            own |= content
-    return own
+    real = os.path.realpath(root)
+    tables = (content for folder, content in access.workspaces_in(user) if access.real_path(folder) == real)
+    return {name: table for content in tables for name, table in content.items()}
 
 
 def _agents(user: File) -> dict[str, Layer]:
@@ -204,7 +202,7 @@ def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
             harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
             raise ConfigError(key.name, message("key.harmful", harmful, file=paths.shown(file.path)))
         is_text = file is None and isinstance(value, str) and key.variable
-        value = keys.from_text(key, value, where) if is_text else keys.checked(key, value, where)
+        value = (keys.from_text if is_text else keys.checked)(key, value, where)
         if file is not None and not file.own and name in OF_KEYS and isinstance(value, tuple):
             allowed = tuple(one for one in value if may_name(one, OF_KEYS[name]))
             if rest := [one for one in value if one not in allowed]:
@@ -214,6 +212,8 @@ def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
                     continue
             value = allowed
         values = layer.values if name == former else moved
-        values[name] = value or values.get(name, value)
+        known = values.get(name)  # of another former key; of two limits the smaller one counts
+        is_limit = isinstance(value, int | float) and isinstance(known, int | float)
+        values[name] = min(value, known) if is_limit else value or known or value
         layer.origins[name] = source
     return layer._replace(values=moved | layer.values)
