@@ -230,6 +230,14 @@ def test_a_string_is_not_cut_unless_it_is_too_long() -> None:
     assert len(cut(longer)) > 5
 
 
+def test_a_string_at_the_margin_and_a_comment_stay_with_their_code() -> None:
+    body = "    call(1)\n" * 45
+    text = f'def f():\n{body}    y = """\n' + "word word\n\n" * 6 + f'"""\n{body}'
+    assert sum(a <= 47 and b >= 60 for _, a, b in cut(text)) == 1
+    text = "x = 1\n" * 90 + "# why\n" + "y = 2\n" * 90
+    assert [a for _, a, _ in cut(text)] == [1, 91]
+
+
 def test_definitions_in_a_function_that_is_too_long_have_names_of_their_own() -> None:
     inner = "    def {0}():\n" + "        call()\n" * 30
     text = "def outer():\n    x = 1\n" + inner.format("first") + inner.format("second")

@@ -161,3 +161,8 @@ def test_a_note_of_very_many_lines_is_cut(lines: int) -> None:
         found, cut = passages.split(note)
         assert all(passage.section < len(found) for passage in cut), unit
         assert bool(cut) is any(line.strip() for line in note.lines), unit
+
+
+def test_a_placeholder_of_an_export_is_no_passage() -> None:
+    _, found = passages.split(parse("# A\n\nAnn: yes\nAnn: \u200eimage omitted\n", "a.md"))
+    assert [one.text for one in found] == ["Ann: yes"]

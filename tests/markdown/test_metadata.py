@@ -81,6 +81,8 @@ def test_little_text_that_stands_for_much_stays_little(yaml: str) -> None:
         ("a: 7", 7),
         ("a: 1.5", 1.5),
         ("a: yes", "yes"),
+        ("a: nan", "nan"),
+        ("a: !great day", "!great day"),
         ("a:", None),
         ("a: 2026-02-13", "2026-02-13"),
         ("a: [one, 2, 2026-02-13]", ["one", "2", "2026-02-13"]),

@@ -144,3 +144,9 @@ def test_any_text_has_a_share(lines: list[str]) -> None:
 
 def test_a_definition_has_no_speaker() -> None:
     assert turns.read(["Osprey", ": the boat", "Ann: yes", "Kite", "： 风筝"]).names == {3: "ann"}
+
+
+def test_an_appointment_has_a_speaker_in_a_chat_alone() -> None:
+    read = turns.read(["Dentist 10:30", "Ann [10:32 AM]", "yes"])
+    assert read.of(1, 3, chat=False) == ("ann",)
+    assert read.of(1, 3, chat=True) == ("dentist", "ann")
