@@ -69,6 +69,14 @@ def test_it_never_grows_beyond_its_limit(limit: int, sizes: list[int]) -> None:
         made.close()
 
 
+def test_vectors_of_another_length_take_the_place_of_all_others_of_their_model(path: str) -> None:
+    made = VectorCache(path)
+    made.keep("m", {b"a": b"1234", b"b": b"5678"})
+    made.keep("other", {b"c": b"1234"})
+    made.keep("m", {b"b": b"12345678"})
+    assert made.find([b"a", b"b", b"c"]) == {b"b": b"12345678", b"c": b"1234"}
+
+
 def test_a_limit_of_nothing_keeps_nothing(path: str) -> None:
     made = VectorCache(path, limit=0)
     made.keep("m", rows(range(3)))

@@ -57,6 +57,17 @@ def test_json_goes_and_comes_with_the_key_in_its_header(endpoint: Endpoint, serv
     assert request.json == {"text": "tea 茶 ?"}
 
 
+def test_no_private_part_and_no_secret_leaves_wherever_it_stands(endpoint: Endpoint, server: Server) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    sent = {"messages": [{"content": "tea <private>hidden</private>"}, (f"token {secret}", 3)], "n": None}
+    endpoint.post("chat", sent, Deadline(20))
+    (request,) = server.requests
+    assert b"hidden" not in request.body
+    assert secret.encode() not in request.body
+    assert request.json["messages"][0]["content"].startswith("tea")
+    assert (request.json["messages"][1][1], request.json["n"]) == (3, None)
+
+
 def test_another_header_or_none(server: Server) -> None:
     for key, expected in ((KEY, KEY.reveal()), (NO_KEY, None)):
         found = Endpoint("acme", server.url, key, header="x-api-key", scheme="")

@@ -91,6 +91,15 @@ def test_without_cache_and_breaker_it_is_the_model(store: VectorCache) -> None:
     assert GuardedEmbedder(model, store=store).embed([], "passage").shape[0] == 0
 
 
+def test_another_model_behind_the_same_name_is_asked_for_what_was_kept_as_well(store: VectorCache) -> None:
+    GuardedEmbedder(FakeEmbedder(16), store=store).embed(["a", "b"], "passage")
+    other = FakeEmbedder(32)
+    other.fingerprint = FakeEmbedder(16).fingerprint
+    assert GuardedEmbedder(other, store=store).embed(["b", "c"], "passage").shape == (2, 32)
+    assert other.calls == [1, 1]
+    assert GuardedEmbedder(other, store=store).embed(["a"], "passage").shape == (1, 32)
+
+
 @given(st.lists(st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4), min_size=1, max_size=5))
 def test_keeping_what_was_kept_changes_nothing(values: list[list[float]]) -> None:
     kept = quantize(np.array(values, np.float32))
