@@ -17,6 +17,7 @@ import pytest
 
 from commonplace.base.paths import Workspace
 from commonplace.config.credentials import Secret
+from commonplace.edit.forget import requests
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
 from tests.cli.conftest import command, environment
@@ -131,7 +132,7 @@ def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
     approve = re.search(r"commonplace forget --approve (\S+)", text_of(found["preview"]))
     assert approve is not None
     code = approve[1]
-    assert [path.stem for path in (Workspace(workspace).state / "requests").iterdir()] == [code]
+    assert [request.code for request in requests.listed(Workspace(workspace))] == [code]
     assert found["forged"]["isError"] is True
     assert "Forgotten by a client" in note
 
@@ -185,7 +186,7 @@ def test_a_person_is_asked_where_a_client_can(
     told = found["forgotten"]["content"][0]["text"]
     assert ANSWERS[action] in told
     assert found["status"]["isError"] is False
-    assert not (Workspace(workspace).state / "requests").exists()
+    assert requests.listed(Workspace(workspace)) == []
 
 
 # A server that answers nothing heavy until a file is there.

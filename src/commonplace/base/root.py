@@ -186,10 +186,10 @@ class Root:
                     raise
                 real = self.resolve(path)
 
-    def make_folder(self, path: Path = "") -> None:
+    def make_folder(self, path: Path = "", mode: int = PRIVATE_FOLDER) -> None:
         """Make a folder, and those above it, where they are missing."""
         with self.parent(path, make=True) as (folder, name):
-            self._descend_or_make(folder, name, close=True)
+            self._descend_or_make(folder, name, mode, close=True)
 
     def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = False) -> None:
         """Make a file with these bytes. Raises FileExistsError where anything has its name.
@@ -375,10 +375,12 @@ class Root:
                 raise Unsafe(_LINK, name) from error
             raise
 
-    def _descend_or_make(self, folder: int | None, name: str, *, close: bool = False) -> int:
+    def _descend_or_make(
+        self, folder: int | None, name: str, mode: int = PRIVATE_FOLDER, *, close: bool = False
+    ) -> int:
         with suppress(FileExistsError):
             if name != os.curdir:
-                os.mkdir(name, PRIVATE_FOLDER, dir_fd=folder)
+                os.mkdir(name, mode, dir_fd=folder)
                 self._give_folder(folder, name)
         below = self._descend(folder, name) if _RELATIVE else -1
         if close and below >= 0:

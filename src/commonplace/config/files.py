@@ -79,9 +79,9 @@ def move(workspace: paths.Workspace) -> str:
 
 
 def make_folder(workspace: paths.Workspace) -> None:
-    """Make the folder of a workspace's settings if it can be made."""
+    """Make the folder of a workspace's settings, as open as the workspace, if it can be made."""
     with suppress(OSError):
-        workspace.files.make_folder(workspace.derived)
+        workspace.files.make_folder(workspace.derived, os.stat(workspace.root).st_mode & 0o777)
 
 
 def stamp(root: Path, environ: Mapping[str, str] | None = None) -> tuple[object, ...]:
@@ -105,8 +105,9 @@ def content(path: Path) -> bytes:
     # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
     is_inside = path.parent.name == paths.DERIVED_FOLDER
     root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
-    is_closed = is_inside and os.path.isdir(path.parent) and not os.access(path.parent, os.X_OK)
-    if not os.path.lexists(path) and not is_closed:
+    if is_inside and os.path.isdir(path.parent):
+        paths.check_open(path.parent)
+    if not os.path.lexists(path):
         return b""
     trouble: CommonplaceError | None = None
     for _ in range(_ATTEMPTS):

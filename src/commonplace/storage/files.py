@@ -385,7 +385,7 @@ def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | Non
     try:
         for pause in (0, late_s):
             time.sleep(pause)
-            while is_open_for_writing(kept.descriptor) and time.monotonic() < ends:
+            while _is_being_saved(kept.descriptor, original) and time.monotonic() < ends:
                 time.sleep(_LOOK_S)
             data = _contents(kept.descriptor)  # once it is closed
             if (kept.inode, data) != (original.inode, original.data):
@@ -393,6 +393,13 @@ def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | Non
         return None
     finally:
         kept.close()
+
+
+def _is_being_saved(descriptor: int, original: _Original) -> bool:
+    """Tell whether a program writes a displaced file; if the system cannot tell, a shorter one may grow."""
+    is_open, status = is_open_for_writing(descriptor), os.fstat(descriptor)
+    may_grow = status.st_size < len(original.data) and 0 <= time.time() - status.st_mtime < _GROWING_S
+    return may_grow if is_open is None else is_open
 
 
 def _exchange_names(place: _Place) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.base.paths import Workspace
+from commonplace.storage import keyvalue
 
 NOW = datetime(2026, 2, 13, 23).astimezone()
 MEMORY = """# Memory
@@ -384,8 +385,8 @@ def write(root: Path) -> None:
     """Put the workspace as it is at first into a folder."""
     (root / "memory").mkdir(parents=True, exist_ok=True)
     # What was asked of a model is not asked again as long as nothing changes.
-    for path in (root / "memory/archive.md", Workspace(root).consolidated):
-        path.unlink(missing_ok=True)
+    (root / "memory/archive.md").unlink(missing_ok=True)
+    keyvalue.remove(Workspace(root), "consolidated", [""])
     (root / "MEMORY.md").write_text(MEMORY, "utf-8")
     for path, note in NOTES.items():
         (root / path).write_text(note, "utf-8")
