@@ -158,8 +158,8 @@ def no_sockets() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def no_model_of_another_test() -> Iterator[None]:
-    """Forget the models behind a server: they were made with the keys of one test's environment."""
+def nothing_of_another_test() -> Iterator[None]:
+    """Forget the models behind a server, made with the keys of one test's environment; close state files."""
     yield
     catalog = sys.modules.get("commonplace.providers.catalog")
     for table in (catalog.EMBEDDERS, catalog.LLMS, catalog.RERANKERS) if catalog is not None else ():
@@ -171,6 +171,9 @@ def no_model_of_another_test() -> Iterator[None]:
     if opening is not None:
         opening.scores.cache_clear()
         opening.breaker().reset()
+    state = sys.modules.get("commonplace.storage.state")
+    for place in list(state._files) if state is not None else ():  # a process keeps them open
+        state.close(place)
 
 
 @pytest.fixture(autouse=True)

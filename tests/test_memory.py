@@ -22,7 +22,6 @@ from commonplace import Memory, config
 from commonplace.base import errors, tokens
 from commonplace.base.errors import ConfigError, PreviewOutdated, WorkspaceNotFound
 from commonplace.base.paths import Workspace
-from commonplace.changes.undo import NothingToUndo
 from commonplace.index import store
 from commonplace.index.sqlite import vectors
 from commonplace.memory import Lab, estimate
@@ -31,6 +30,7 @@ from commonplace.providers.embedding.base import Kind
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.render.reports import status_text
 from commonplace.search import confidence, pipeline
+from commonplace.storage.undo import NothingToUndo
 from commonplace.types.changes import Entry, Selection
 from tests.places import settings_file
 

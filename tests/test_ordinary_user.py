@@ -19,9 +19,8 @@ import pytest
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.changes import transaction
 from commonplace.memory import Memory
-from commonplace.storage import state
+from commonplace.storage import state, transaction
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import called, command, environment
 from tests.places import settings_file

@@ -192,7 +192,8 @@ def _copy(corpus: Path, notes: Path) -> tuple[int, int]:
         count, size = count + 1, size + target.stat().st_size
     if not count:
         raise ConfigError("corpus", f"no Markdown files in {corpus}")
-    paths.Workspace(notes).settings.write_text(SETTINGS, encoding="utf-8")
+    workspace = paths.Workspace(notes)
+    workspace.files.create(workspace.derived / "config.toml", SETTINGS.encode())
     return count, size
 
 
@@ -386,7 +387,7 @@ def _provider(model: Model) -> str:
 
 def build(notes: Path) -> float:
     """Index the corpus anew, without vectors; return seconds."""
-    shutil.rmtree(paths.Workspace(notes).derived, ignore_errors=True)
+    shutil.rmtree(paths.Workspace(notes).index.parent, ignore_errors=True)
     with opened(notes) as memory:
         return timed(memory.sync, embed=False)
 

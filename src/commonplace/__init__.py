@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         UnknownCollection,
         WorkspaceNotFound,
     )
-    from commonplace.changes.undo import NothingToUndo, NotUndone
     from commonplace.edit.resolve import StatementNotFound
     from commonplace.memory import Memory
+    from commonplace.storage.undo import NothingToUndo, NotUndone
     from commonplace.types import (
         Answer,
         Excerpt,
@@ -86,8 +86,8 @@ _VALUES = (
 _HOMES = {
     **dict.fromkeys(_VALUES, "types"),
     "Memory": "memory",
-    "NotUndone": "changes.undo",
-    "NothingToUndo": "changes.undo",
+    "NotUndone": "storage.undo",
+    "NothingToUndo": "storage.undo",
     "StatementNotFound": "edit.resolve",
 }
 

@@ -132,7 +132,7 @@ class Memory:
         """
         self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
         if config.files.is_old(self.workspace) and (lab is None or lab.index_path is None):
-            from commonplace.changes import taking_over
+            from commonplace.storage import taking_over
 
             taking_over.take(self.workspace)
         self.settings = settings
@@ -334,8 +334,8 @@ class Memory:
         self, by: Provenance | None, at: datetime, path: str, text: str, sides: tuple[bytes, bytes]
     ) -> str:
         """Record an entry so that `undo` takes it back; return the run."""
-        from commonplace.changes import transaction
         from commonplace.render import screen
+        from commonplace.storage import transaction
         from commonplace.types.changes import About, Change
 
         title = f"remember {screen.shorten(screen.one_line(text), _TITLE)}"
@@ -456,9 +456,9 @@ class Memory:
         done, or nothing. Raises NotUndone with the reason, NothingToUndo (one of these), NoteUnreadable,
         PreviewOutdated.
         """
-        from commonplace.changes import additions
-        from commonplace.changes import undo as undoing
+        from commonplace.notes import additions
         from commonplace.storage import diffs
+        from commonplace.storage import undo as undoing
         from commonplace.types import Undone
 
         self.workspace.check_there()
@@ -763,14 +763,14 @@ class Memory:
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         UnknownCollection, and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
-        from commonplace.notes import writes
+        from commonplace.storage import overwritten
 
         started = time.perf_counter()
         drop, known = _names(drop_missing), [source.name for source in sources(self)]
         if unknown := [name for name in drop if name not in known]:
             raise UnknownCollection(unknown[0], known)
         pulled: list[str] = []
-        from commonplace.changes import transaction
+        from commonplace.storage import transaction
 
         pulled += transaction.warnings(self.workspace)
         if self._waits:
@@ -793,7 +793,7 @@ class Memory:
                 if merged := merge.merge_certain(self.workspace, self.settings, store.index.manifest()):
                     pulled += merged
                     report = store.sync(load, progress or silent, stops, patient=patient)
-        pulled += writes.warnings(self.workspace)  # of what a merge has not put back
+        pulled += overwritten.warnings(self.workspace)  # of what a merge has not put back
         with self._lock:
             self._store.settle()
             if embed:  # otherwise the first question measures

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent.files import MOST_DAYS, Files, Refused
-from commonplace.changes import undo
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 
 Call = Callable[..., str]
 

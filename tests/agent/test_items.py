@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from commonplace import ConfigError, Memory
 from commonplace.agent.items import FOLDER, Items, Put
-from commonplace.changes import undo
 from commonplace.redaction.redact import public
+from commonplace.storage import undo
 
 NAMES = st.text(min_size=1, max_size=40)
 VALUES = st.recursive(

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
 from commonplace.base.errors import ConfigError, OutsideRoots, TextLost
-from commonplace.changes import undo
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 from tests.agent.conftest import NOTES, TODAY
 
 QUESTION = "When does the ferry to Oslo leave?"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from commonplace.agent import chunks, pieces
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import transaction
 from commonplace.edit.correct import Correction, correct
 from commonplace.edit.forget import notes as forget_notes
 from commonplace.edit.forget.targets import Targets
 from commonplace.memory import Memory
+from commonplace.storage import transaction
 from commonplace.upkeep.consolidation import run as running
 
 STATEMENT = "Zed likes the apples of Monday mornings."

@@ -24,11 +24,10 @@ from pathlib import Path
 from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import undo
 from commonplace.memory import Lab
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 from commonplace.types import Selection
 from commonplace.upkeep import rollup
 from commonplace.upkeep.consolidation import consolidate, sources

@@ -92,7 +92,7 @@ def test_a_line_that_says_something_else_by_now_is_kept(root: Path) -> None:
         assert person.types("y") == 1
     assert "changed since the preview, so nothing was done; look again" in person.shown
     assert note.read_bytes() == before
-    assert not list(paths.Workspace(root).erasing.glob("*"))
+    assert journal.pending(paths.Workspace(root)) == []
 
 
 def test_what_came_to_match_is_not_erased_unseen(root: Path) -> None:
@@ -340,28 +340,28 @@ def test_who_is_killed_before_anything_went_is_carried_on_only_as_it_was_shown(
         patched.setattr(erase._Work, "entries_and_notes", die)
         with pytest.raises(KeyboardInterrupt):
             memory.forget(preview)
-    assert list(paths.Workspace(root).erasing.glob("*.json"))
+    assert journal.pending(paths.Workspace(root))
     above(root, "Mira paints the shed.")
     done = memory.forget(())
     assert "changed since the preview" in done.unreachable[0].what
     assert LINES[0] in said(root)
     assert "Mira paints the shed." in said(root)
-    assert not list(paths.Workspace(root).erasing.glob("*"))
+    assert journal.pending(paths.Workspace(root)) == []
 
 
 def test_a_note_that_cannot_be_changed_keeps_no_other_from_it(root: Path, memory: Memory) -> None:
     """As without a preview: it is named, and the others are changed."""
     from commonplace.base.errors import NoteUnreadable
-    from commonplace.changes import transaction
+    from commonplace.storage import transaction
 
     (root / "memory" / "2026-02-14.md").write_text("# D\n\n- Mira rests.\n")
     preview = memory.forget(Selection("person", "Mira"), dry_run=True)
     true = transaction._exchange
 
-    def refuse(workspace: paths.Workspace, change: Change) -> bool:
+    def refuse(workspace: paths.Workspace, change: Change, *about: object) -> bool:
         if change.path == DAY and b"Mira" in (change.before or b""):
             raise NoteUnreadable(DAY, "permission denied")
-        return true(workspace, change)
+        return true(workspace, change, *about)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(transaction, "_exchange", refuse)

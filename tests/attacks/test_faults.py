@@ -22,10 +22,10 @@ from commonplace import Memory
 from commonplace.agent.worker import IndexWorker
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import undo
-from commonplace.changes.undo import NothingToUndo
 from commonplace.cli.application import cli
 from commonplace.servers import daemon
+from commonplace.storage import undo
+from commonplace.storage.undo import NothingToUndo
 from commonplace.types import Entry, Provenance, Selection
 from commonplace.upkeep import rollup
 from tests.cli.conftest import command, environment
@@ -538,7 +538,7 @@ datetime.datetime = Shifted
 from pathlib import Path
 from commonplace import Memory
 from commonplace.edit.forget import requests
-from commonplace.changes import undo as undoing
+from commonplace.storage import undo as undoing
 from commonplace.storage import journal
 from commonplace.storage.queue import Queue
 from commonplace.upkeep import rollup

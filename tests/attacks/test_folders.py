@@ -153,8 +153,10 @@ def test_records_that_came_with_a_folder_are_neither_obeyed_nor_known(tmp_path: 
     for name in ("history", "erasing", "spool", "pending", "batches.json", "consolidated.json"):
         assert (root / ".commonplace" / "old" / name).exists(), name
     workspace = paths.Workspace(root)
-    assert not workspace.erasing.exists()
-    assert state.rows(workspace, "SELECT * FROM value WHERE kind IN ('session', 'consolidated')") == []
+    assert (
+        state.rows(workspace, "SELECT * FROM value WHERE kind IN ('session', 'consolidated', 'erasing')")
+        == []
+    )
     assert not (workspace.state / "batches.json").exists()
     assert folders.RUN not in run(root, ["log"]).output
     assert run(root, ["undo", folders.RUN, "--yes"]).exit_code != 0

@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 
 from commonplace import __version__
 from commonplace.base.paths import Workspace
-from commonplace.changes import transaction
 from commonplace.cli.application import COMMANDS, cli
 from commonplace.cli.options import Group
+from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
 from tests.cli.conftest import Program, Run
 from tests.places import settings_file

@@ -171,25 +171,21 @@ def test_json_says_the_same(run: Run) -> None:
 
 
 def test_resume_carries_on(program: Program, workspace: Path) -> None:
-    folder = Workspace(workspace).erasing
-    folder.mkdir(parents=True)
-    journal.write(folder / "20260213-000000-abcdef.json", Targets(people=("Lin",)))
+    journal.write(Workspace(workspace), PENDING, Targets(people=("Lin",)))
     assert program("forget", "--resume").returncode == 0
-    assert not folder.exists()
+    assert journal.pending(Workspace(workspace)) == []
     assert "Lin" not in (workspace / DAY).read_text()
     assert program("forget", "--resume").returncode == 3
 
 
-PENDING = "20260213-000000-abcdef.json"
+PENDING = "20260213-000000-abcdef"
 
 
 @pytest.fixture
-def pending(workspace: Path) -> Path:
+def pending(workspace: Path) -> Workspace:
     """A forgetting of Lin that somebody began."""
-    path = Workspace(workspace).erasing / PENDING
-    path.parent.mkdir(parents=True)
-    journal.write(path, Targets(people=("Lin",)))
-    return path
+    journal.write(Workspace(workspace), PENDING, Targets(people=("Lin",)))
+    return Workspace(workspace)
 
 
 def test_resume_with_nothing_to_carry_on_says_so(run: Run) -> None:
@@ -197,25 +193,25 @@ def test_resume_with_nothing_to_carry_on_says_so(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (3, "commonplace: no forgetting is under way\n")
 
 
-def test_a_dry_run_mentions_what_is_not_done(run: Run, workspace: Path, pending: Path) -> None:
+def test_a_dry_run_mentions_what_is_not_done(run: Run, workspace: Path, pending: Workspace) -> None:
     result = run("forget", "--text", "Thursday", "--dry-run")
     told = "not all forgotten yet: Lin; carry on with: commonplace forget --resume"
     assert (result.exit_code, told in result.stderr) == (0, True)
     result = run("forget", "--resume", "--dry-run")
     assert (result.exit_code, told in result.stderr) == (0, True)
-    assert pending.exists()
+    assert journal.pending(pending) == [PENDING]
     assert "Lin" in (workspace / DAY).read_text()
 
 
-def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Path) -> None:
+def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Workspace) -> None:
     result = run("forget", "--text", "Thursday", "--yes")
-    assert (result.exit_code, pending.exists()) == (0, False)
+    assert (result.exit_code, journal.pending(pending)) == (0, [])
     assert "carrying on what is not all forgotten yet: Lin" in result.stderr
     assert "Lin" not in (workspace / DAY).read_text()
 
 
-def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Path) -> None:
-    journal.write(pending, Targets(people=("Nobody",)))
+def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Workspace) -> None:
+    journal.write(pending, PENDING, Targets(people=("Nobody",)))
     result = run("forget", "--resume")
     assert result.exit_code == 0
     assert "carried it on; nothing of it is found any more" in result.stderr
@@ -231,7 +227,7 @@ def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: 
     told = "interrupted; not all forgotten yet: Lin; carry on with: commonplace forget --resume"
     assert (result.exit_code, told in result.stderr) == (130, True)
     assert run("forget", "--resume").exit_code == 0
-    assert not (Workspace(workspace).erasing).exists()
+    assert journal.pending(Workspace(workspace)) == []
 
 
 def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.locks import locked
-from commonplace.notes import appends, writes
-from commonplace.storage import state
+from commonplace.notes import appends
+from commonplace.storage import state, writes
 from commonplace.storage.queue import Queue
 from commonplace.types import Entry
 from tests.cli.conftest import Run

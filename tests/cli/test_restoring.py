@@ -10,7 +10,8 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.paths import Workspace
-from commonplace.notes import layout, writes
+from commonplace.notes import layout
+from commonplace.storage import overwritten
 from tests.cli.conftest import Run
 
 NOW = datetime(2026, 2, 14, 12)
@@ -24,11 +25,11 @@ def lost(workspace: Path) -> list[str]:
     buffer = note.read_text()
     layout.remember(found, "the walnut desk is upstairs", now=NOW)
     note.write_text(buffer + "- of the owner")
-    assert len(writes.check(found)) == 1
+    assert len(overwritten.check(found)) == 1
     layout.remember(found, "it \x1b[31mrained", now=NOW)
     note.write_text(buffer + "- of the owner")
-    assert len(writes.check(found)) == 1
-    return writes.copy_names(found)
+    assert len(overwritten.check(found)) == 1
+    return [copy.name for copy in overwritten.copies(found)]
 
 
 def test_nothing_was_overwritten(run: Run) -> None:
@@ -79,18 +80,10 @@ def test_what_stands_again_is_not_written_twice(run: Run, workspace: Path, lost:
 def test_copies_are_deleted(run: Run, workspace: Path, lost: list[str]) -> None:
     assert run("restore", "--discard", lost[0]).stdout == f"deleted {lost[0]}\n"
     assert run("restore", "--discard").stdout == f"deleted {lost[1]}\n"
-    assert list((Workspace(workspace).state / writes.COPIES).iterdir()) == []
+    assert overwritten.copies(Workspace(workspace)) == []
 
 
-def test_a_note_that_is_gone_is_made_anew_and_whose_note_is_not_known_is_copied_by_hand(
-    run: Run, workspace: Path, lost: list[str]
-) -> None:
+def test_a_note_that_is_gone_is_made_anew(run: Run, workspace: Path, lost: list[str]) -> None:
     (workspace / NOTE).unlink()
     assert run("restore", lost[0]).stdout == f"{NOTE}: 1 line put back\n"
     assert len((workspace / NOTE).read_text().splitlines()) == 1
-    (Workspace(workspace).state / f"{writes.COPIES}/{lost[1]}.told").unlink()
-    assert "an unknown note, 1 line" in run("restore").stdout
-    result = run("restore", lost[1])
-    assert result.exit_code == 1
-    assert "its note is not known; copy what you miss by hand" in result.stderr
-    assert len(list((Workspace(workspace).state / writes.COPIES).glob("*.md"))) == 1

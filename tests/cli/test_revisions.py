@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.changes import transaction
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction
 from commonplace.types.changes import About, Change, Run
 from tests.cli.conftest import Program, environment
 from tests.cli.conftest import Run as Command

@@ -54,7 +54,7 @@ def test_a_note_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_unreadable_notes_are_wrong(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = FileState("memory", "gone.md", str(workspace / "gone.md"), 1, 1)
-    monkeypatch.setattr(checks, "scan", lambda sources: [gone])
+    monkeypatch.setattr(checks.scan, "scan", lambda sources: [gone])
     found = by_check(checks.text(case()))["notes.readable"]
     assert (found.state, found.told) == ("wrong", "1 note cannot be read: gone.md")
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.changes import transaction
 from commonplace.diagnosis import examination, stores
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction
 from commonplace.types.changes import About, Change
 
 

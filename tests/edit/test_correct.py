@@ -8,10 +8,9 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.changes import undo
 from commonplace.edit.correct import Correction, confirm, correct
 from commonplace.edit.resolve import StatementNotFound
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 from commonplace.types import Cited, Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes
 from tests.places import settings_file

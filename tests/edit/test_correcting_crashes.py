@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.changes import transaction
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction
 from tests.edit.conftest import NOW, notes
 
 CORRECT = """
@@ -18,7 +17,7 @@ import os, shutil, signal, sys
 from datetime import datetime
 from pathlib import Path
 from commonplace import Memory
-import commonplace.changes.transaction, commonplace.index.sync, commonplace.edit.correct
+import commonplace.storage.transaction, commonplace.index.sync, commonplace.edit.correct
 def correct(root):
     memory = Memory.open(root, overrides={"embedding.provider": "none"})
     memory.correct("Deploys go out on Tuesdays.", "Deploys go out on Thursdays.", now=datetime(2026, 3, 2, 9, 30))

@@ -10,10 +10,9 @@ import pytest
 from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, PreviewOutdated
-from commonplace.changes import overwritten
 from commonplace.edit.forget import selection
 from commonplace.edit.opened import Editing
-from commonplace.notes import writes
+from commonplace.storage import overwritten
 from commonplace.types.changes import Selection
 
 NOTE = "# Memory\n\n## Tea\n\n- White tea after lunch.\n- 茶在柜子里。\n\n## House\n\n- The gate is red.\n"
@@ -55,7 +54,7 @@ def test_what_the_editor_saved_over_goes_back_to_its_place(workspace: paths.Work
         assert "- The gate is blue." in text
         assert "\n- The gate is red." not in text
         assert overwritten.copies(workspace) == []
-        assert writes.check(workspace) == []
+        assert overwritten.check(workspace) == []
 
 
 def test_lines_at_the_same_place_stand_below_each_other_and_in_their_section(
@@ -134,7 +133,7 @@ def test_what_is_forgotten_after_it_was_saved_over_is_not_offered_and_leaves_no_
         memory.remember("Kumquats in a jar.", long_term=True, section="House")
         note.write_text(EDITED, "utf-8")
         shown = memory.forget(text("Kumquats in a jar"), dry_run=True)
-        assert any("/writes/" in place.path for place in shown.places)
+        assert any(place.where == "copies" for place in shown.places)
         done = memory.forget(shown)
         assert not done.left
         assert "Kumquats" not in held(workspace)
@@ -196,7 +195,7 @@ def test_what_was_written_into_a_note_that_is_gone_is_offered_or_lies_in_a_copy(
                     assert found is None
                     assert copied[-1].name in said[-1]
                     note.unlink() if way == "link" else note.rmdir()
-                    assert overwritten.restore(workspace, copied[-1]) == (1, 0)
+                    assert overwritten.put_back(workspace, copied[-1].note, [copied[-1]]) == (1, 0)
                     assert "- Oolong in winter." in note.read_text("utf-8")
 
 

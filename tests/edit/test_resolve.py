@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.changes import transaction
 from commonplace.edit import resolve
 from commonplace.edit.resolve import Corpus, StatementNotFound
 from commonplace.language import sentences
+from commonplace.storage import transaction
 from tests.edit.conftest import notes
 
 

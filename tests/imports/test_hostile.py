@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import PreviewOutdated
-from commonplace.changes import transaction
 from commonplace.imports import kinds
 from commonplace.memory import Memory, create
+from commonplace.storage import transaction
 from commonplace.types import Fact, Page, Part
 from commonplace.upkeep import intake
 from commonplace.upkeep.export import export

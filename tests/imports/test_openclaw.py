@@ -11,10 +11,9 @@ import pytest
 
 from commonplace import config
 from commonplace.base.paths import Workspace
-from commonplace.changes import undo
 from commonplace.imports import openclaw
 from commonplace.memory import Memory
-from commonplace.storage import keyvalue
+from commonplace.storage import keyvalue, undo
 from tests.imports.conftest import Bring, written
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2

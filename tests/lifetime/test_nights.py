@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.changes import undo
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 from commonplace.upkeep.consolidation import Consolidation, consolidate
 from commonplace.upkeep.rollup import rollup
 from tests.copies import Template

@@ -19,8 +19,9 @@ from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.paths import Workspace
 from commonplace.markdown.document import Document
 from commonplace.markdown.statements import bullet
-from commonplace.notes import appends, writes
+from commonplace.notes import appends
 from commonplace.notes.appends import append
+from commonplace.storage import writes
 
 TITLE = "# Today"
 WAIT_S = 20.0

@@ -19,8 +19,8 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.markdown.document import Document
 from commonplace.notes.appends import append
-from commonplace.notes.writes import replace
 from commonplace.storage import files
+from commonplace.storage.writes import replace
 
 PROCESSES, APPENDS = 3, 40
 APPENDER = """

@@ -11,9 +11,8 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.root import Root
-from commonplace.changes import taking_over
 from commonplace.memory import Memory
-from commonplace.storage import journal, keyvalue, state
+from commonplace.storage import journal, keyvalue, state, taking_over
 from commonplace.storage.queue import Queue
 
 LEFT = Path(__file__).with_name("version_0_1.zip")
@@ -43,7 +42,7 @@ def seen(notes: Path) -> dict[str, object]:
         "runs": [(run.about.title, run.kept) for run in journal.listed(workspace)],
         "state": sorted(
             [kind for (kind,) in state.rows(workspace, "SELECT kind FROM value")]
-            + [path.parent.name for path in workspace.state.glob("overwritten/*")]
+            + ["overwritten" for _ in state.rows(workspace, "SELECT name FROM overwritten")]
         ),
         "notes": {
             path.name: path.read_text() for path in sorted(notes.rglob("*.md")) if "old" not in path.parts

@@ -16,11 +16,10 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import PreviewOutdated
-from commonplace.changes import undo
 from commonplace.demo import unpack
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import parse
-from commonplace.storage import journal
+from commonplace.storage import journal, undo
 from commonplace.types.changes import Change
 from commonplace.upkeep import archive, rollup
 from commonplace.upkeep.schedule import due

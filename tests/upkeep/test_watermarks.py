@@ -36,7 +36,7 @@ talk(memory, "s1", turns(ENGLISH))
 DIE = "os.kill(os.getpid(), signal.SIGKILL)\n"
 WAIT = "print('ready', flush=True)\ntime.sleep(60)\n"
 AFTER_THE_NOTE = f"""
-from commonplace.changes import transaction
+from commonplace.storage import transaction
 rewrite = transaction.rewrite
 def dying(*given, **named):
     rewrite(*given, **named)
@@ -45,7 +45,7 @@ transaction.rewrite = dying
 summarizer.summarize("s1")
 """
 BEFORE_THE_NOTE = f"""
-from commonplace.changes import transaction
+from commonplace.storage import transaction
 def dying(*given, **named):
     {DIE}
 transaction.rewrite = dying

@@ -26,14 +26,13 @@ from commonplace.agent.authorship import Refused
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.markdown import comments, metadata
 from commonplace.markdown.document import Document
 from commonplace.memory import Memory, written
 from commonplace.notes.scan import Globs
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
-from commonplace.storage import diffs
+from commonplace.storage import diffs, transaction
 from commonplace.types import Provenance
 from commonplace.types.changes import About, Change, Run
 

@@ -37,11 +37,11 @@ from typing import Any
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.changes import transaction
 from commonplace.memory import Memory, written
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.redaction.redact import public
 from commonplace.search import wording
+from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
 
 FOLDER = f"{paths.MEMORY_FOLDER}/items"

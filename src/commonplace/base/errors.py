@@ -19,7 +19,7 @@
     └── MissingExtra           an optional dependency is not installed: feature, extra
 
 Defined in other packages: StatementNotFound (`edit.resolve`; a NoteNotFound), NotUndone and NothingToUndo
-(`changes.undo`). All of these can be imported from `commonplace` itself.
+(`storage.undo`). All of these can be imported from `commonplace` itself.
 """
 
 from __future__ import annotations

@@ -59,7 +59,6 @@ class Workspace:
         self.locks = state / "locks"  # notes themselves are never locked
         self.ledger = state / "ledger.sqlite"  # calls to models
         self.usage = state / "usage.sqlite"  # questions and openings
-        self.erasing = state / "erasing"  # what is being forgotten, until nothing of it is left
         self.index = user_cache_dir() / "indexes" / state.name / "index.sqlite"
 
     @property

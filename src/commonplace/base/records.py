@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.base.digests import sha256
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.expressions import lazy
 from commonplace.base.root import LIMIT, Root, TooLarge, Unsafe
@@ -115,12 +114,6 @@ def listed(root: Root, folder: Path, ending: str = "") -> list[Path]:
     except OSError:
         return []
     return [folder / name for name in names if name.endswith(ending) and root.is_file(folder / name)]
-
-
-def of_session(folder: Path, session: str) -> Path:
-    """Return the record of a session in a folder that has one a session; its name is a hash."""
-    stem = sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return folder / f"{stem}.json"
 
 
 def drop_old(root: Root, folder: Path, kept_s: float) -> None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from commonplace.base.paths import Workspace
-    from commonplace.changes.overwritten import Copy
     from commonplace.config.settings import Settings
     from commonplace.memory import Memory
+    from commonplace.storage.overwritten import Copy
     from commonplace.types import Confirmed, Corrected, Run, Undone
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
@@ -196,9 +196,8 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     RUN is the first column of the list, or the beginning of it. Entries that hooks capture are not here:
     their notes say who wrote them.
     """
-    from commonplace.changes import transaction
-    from commonplace.changes import undo as undoing
-    from commonplace.storage import journal
+    from commonplace.storage import journal, transaction
+    from commonplace.storage import undo as undoing
 
     workspace = session.workspace_of(ctx)
     for message in transaction.warnings(workspace):
@@ -276,7 +275,7 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
 
 def _planned(ctx: click.Context, memory: Memory, run: str, *, since: bool) -> Undone:
     """What would be taken back; end where nothing would."""
-    from commonplace.changes import undo as undoing
+    from commonplace.storage import undo as undoing
 
     if since and not run:
         raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
@@ -311,8 +310,7 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     now: both changes stand. NAME is that of a copy, or of a note for its newest copy. Without NAME the copies
     are listed. A line that stands is not written twice.
     """
-    from commonplace.changes import overwritten as versions
-    from commonplace.notes import writes
+    from commonplace.storage import overwritten as versions
 
     workspace = session.workspace_of(ctx)
     for said in overwritten(workspace):
@@ -333,19 +331,19 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     for name in names or tuple(listed):
         copy = listed[name]
         if discard:
-            writes.discard(workspace, copy.name)
+            versions.discard(workspace, copy.name)
             session.write(f"deleted {screen.one_line(name)}")
         else:
-            put, taken = versions.restore(workspace, copy)
+            put, taken = versions.put_back(workspace, copy.note, [copy])
             out = f", {count(taken, 'line')} taken out" if taken else ""
             session.write(f"{screen.one_line(copy.note)}: {count(put, 'line')} put back{out}")
 
 
 def overwritten(workspace: Workspace) -> list[str]:
     """Return warnings of notes that other programs overwrote since the last write or sync, each once."""
-    from commonplace.notes import writes
+    from commonplace.storage import overwritten
 
-    return writes.warnings(workspace)
+    return overwritten.warnings(workspace)
 
 
 def _described(copy: Copy, now: bytes) -> str:

@@ -195,10 +195,10 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
 
 def _offers(ctx: click.Context, query: str) -> list[Offer]:
     """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
-    from commonplace.changes import transaction
     from commonplace.config.settings import WORKSPACE_COLLECTION
     from commonplace.edit.forget import selection
     from commonplace.memory import Memory
+    from commonplace.storage import transaction
 
     unrecorded = {"usage.record": False}
     with Memory.open(session.workspace(ctx), overrides=unrecorded, agent=session.agent(ctx)) as memory:

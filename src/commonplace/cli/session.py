@@ -279,7 +279,7 @@ def workspace_of(ctx: click.Context) -> Workspace:
     reach = _reach(ctx)
     workspace = Workspace(reach.home, reader=reach.reader)
     if files.is_old(workspace):
-        from commonplace.changes import taking_over
+        from commonplace.storage import taking_over
 
         taking_over.take(workspace)
     hint_moved(workspace)

@@ -101,12 +101,11 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def content(path: Path) -> bytes:
-    """Return the bytes of a settings file, empty for a missing one. Raises ConfigError."""
+    """Return the bytes of a settings file, empty for a missing one. Raises ConfigError, NoteUnreadable."""
     # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
     is_inside = path.parent.name == paths.DERIVED_FOLDER
     root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
-    if is_inside and os.path.isdir(path.parent):
-        paths.check_open(path.parent)
+    paths.check_open(path.parent)
     if not os.path.lexists(path):
         return b""
     trouble: CommonplaceError | None = None

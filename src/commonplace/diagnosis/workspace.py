@@ -17,10 +17,9 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
 from commonplace.markdown import conflicts
 from commonplace.markdown.document import decode
-from commonplace.notes import layout, writes
-from commonplace.notes import scan as listing
-from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
+from commonplace.notes import layout, scan
 from commonplace.redaction.redact import redact, strip_private
+from commonplace.storage import keyvalue, overwritten
 from commonplace.types import Finding, State
 
 WALK_S = 2.0  # how long the folders are walked
@@ -107,7 +106,7 @@ def tree(case: Case) -> Iterator[Finding]:
     """See that the folders of notes can be read, and that no link leads out of them."""
     if case.root is None:
         return
-    collections = sources(os.fspath(case.root), case.settings)
+    collections = scan.sources(os.fspath(case.root), case.settings)
     missing = [
         f"{source.name} ({source.place})" for source in collections if not os.path.exists(source.place)
     ]
@@ -120,10 +119,10 @@ def tree(case: Case) -> Iterator[Finding]:
             ),
             "commonplace collection remove NAME",
         )
-    for told in listing.refused(case.settings, collections):
+    for told in scan.refused(case.settings, collections):
         yield Finding("workspace.collections", "warning", told, "commonplace collection remove NAME")
     memory = os.path.join(case.root, paths.MEMORY_FOLDER)
-    found = walk([memory, *listing.places(collections[1:])], WALK_S)
+    found = walk([memory, *scan.places(collections[1:])], WALK_S)
     if found.closed:
         yield Finding(
             "workspace.folders",
@@ -166,7 +165,7 @@ def walk(roots: list[str], limit_s: float) -> Walk:
                 break
             places = (os.path.join(folder, name) for name in (*names, *files))
             leaving += [place for place in places if _leaves(place, real)]
-            names[:] = [name for name in names if name[0] != "." and name not in IGNORED_FOLDERS]
+            names[:] = [name for name in names if name[0] != "." and name not in scan.IGNORED_FOLDERS]
     closed = [str(error.filename) for error in errors if not isinstance(error, FileNotFoundError)]
     return Walk(closed, leaving, whole)
 
@@ -190,7 +189,7 @@ def text(case: Case) -> Iterator[Finding]:
     """Read the notes, as many as there is time for, newest first; secrets are told by their place alone."""
     if case.root is None:
         return
-    states = [s for s in scan(sources(os.fspath(case.root), case.settings)) if not s.format]
+    states = [s for s in scan.scan(scan.sources(os.fspath(case.root), case.settings)) if not s.format]
     unreadable, secret, done = read(states, READ_S)
     secrets = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
     rows: list[tuple[str, State, Sequence[str], str, str]] = [
@@ -209,7 +208,7 @@ def text(case: Case) -> Iterator[Finding]:
         yield Finding("notes.readable", "ok", fine)
 
 
-def read(states: Sequence[FileState], limit_s: float) -> tuple[list[str], list[str], int]:
+def read(states: Sequence[scan.FileState], limit_s: float) -> tuple[list[str], list[str], int]:
     """Read files, newest first, until the time is over: those unreadable, places of secrets, how many."""
     until = time.monotonic() + limit_s
     unreadable, secrets, done = list[str](), list[str](), 0
@@ -259,7 +258,7 @@ def names(case: Case) -> Iterator[Finding]:
     """See that no name of a note says that a sync program left it."""
     if case.root is None:
         return
-    states = scan(sources(os.fspath(case.root), case.settings))
+    states = scan.scan(scan.sources(os.fspath(case.root), case.settings))
     by_name = {state.shown: state for state in states}
     for copy, note in conflicts.copies(by_name, lambda name: decode(by_name[name].read())).items():
         yield Finding(
@@ -294,12 +293,12 @@ def leftovers(case: Case) -> Iterator[Finding]:
 
 def _unfinished(workspace: paths.Workspace) -> Iterator[Finding]:
     """Name what was begun and not done, lines that were overwritten, and locks that are held."""
-    if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
+    if begun := [name for name, _ in keyvalue.each(workspace, "erasing")]:
         told = message(
             "erasing", "{n:forgetting} begun and not done: {places}", n=len(begun), places=listed(begun)
         )
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
-    if copies := writes.copy_names(workspace):
+    if copies := [copy.name for copy in overwritten.copies(workspace)]:
         over = "{n:version} of ours that other programs overwrote: {places}"
         shows = "`commonplace restore` shows them and puts them back; with --discard it deletes them"
         yield Finding(

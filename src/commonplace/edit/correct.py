@@ -18,7 +18,6 @@ from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.config.settings import Settings
 from commonplace.edit import resolve
 from commonplace.edit.resolve import Corpus, Match, StatementNotFound, Words
@@ -26,7 +25,7 @@ from commonplace.language import similarity
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.notes import layout
-from commonplace.storage import diffs
+from commonplace.storage import diffs, transaction
 from commonplace.types import cite, progress
 from commonplace.types.changes import About, Change, Confirmed, Corrected, Provenance
 from commonplace.types.notes import Cited, Statement

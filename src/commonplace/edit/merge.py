@@ -16,7 +16,6 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget.notes import shifted
 from commonplace.edit.resolve import Corpus
@@ -24,8 +23,7 @@ from commonplace.index.base import Key
 from commonplace.language import composed
 from commonplace.markdown import comments, conflicts, metadata, references, statements, structure
 from commonplace.markdown.document import Document, Edit, in_list
-from commonplace.notes import writes
-from commonplace.storage import diffs, journal
+from commonplace.storage import diffs, journal, overwritten, transaction, writes
 from commonplace.types.changes import About, Change, Run
 
 _Kind = Literal["heading", "front matter", ""]
@@ -101,9 +99,8 @@ def plan(
     if mine is None:  # the other machine deleted or moved it
         return Merge(copy, note, (Change(note, None, theirs), Change(copy, theirs, None)), uncertain=1)
     sides = (Document.read(mine, note).checked(), Document.read(theirs, note).checked())
-    record = writes.guard(workspace, note)
-    removed = set() if _is_undone(workspace, copy, theirs) else set(record.record.removed)
-    merging = _Merging(*sides, lambda line: record.hash(line) in removed)
+    removed = set[bytes]() if _is_undone(workspace, copy, theirs) else writes.guard(workspace, note).removed
+    merging = _Merging(*sides, lambda line: writes.key(line) in removed)
     merged, edit = merging.merged()
     held = {path: corpus.glance(path) for path in corpus.paths if path != note}
     others = shifted(held, {note: edit.follower(note)}).items()
@@ -125,11 +122,9 @@ def apply(workspace: paths.Workspace, settings: Settings, merge: Merge) -> Run |
         shown=diffs.digest(merge.changes),
         settings=settings.history,
     )
-    from commonplace.changes import overwritten
-
     for copy in overwritten.copies(workspace):  # the sync program wrote over our lines, which stand again
         if copy.note == merge.note and not (copy.lines(merge.changes[0].after or b"") or copy.back):
-            writes.discard(workspace, copy.name)
+            overwritten.discard(workspace, copy.name)
     return run
 
 
@@ -284,7 +279,7 @@ class _Merging:
         for own in self._free():
             other_hour, other = statements.clock(_said(self.note, self.mine[own]))
             same = hour == other_hour or not (hour and other_hour)
-            if same and self.mine[own].kind == block.kind and writes.is_edited(line, [other]):
+            if same and self.mine[own].kind == block.kind and diffs.is_edited(line, [other]):
                 return own
         return None
 

@@ -1,22 +1,21 @@
 """A note edited by hand while this memory writes into it: what the editor saved over, and both put together.
 
-Whatever an editor saves over is found and kept as after any other program (`notes.writes`). Here more is
-known: what the note held when it was opened. A line of that which is gone was taken out by who edited it.
+Whatever an editor saves over is found and kept as after any other program (`storage.overwritten`). Here more
+is known: what the note held when it was opened. A line of that which is gone was taken out by who edited it.
 """
 
 from __future__ import annotations
 
 import os
+from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import overwritten
 from commonplace.markdown.document import Document
-from commonplace.notes import writes
-from commonplace.storage import diffs
+from commonplace.storage import diffs, journal, overwritten, writes
 from commonplace.types.changes import Change
 
 
@@ -56,8 +55,9 @@ class Editing:
 
     def __enter__(self) -> Self:
         self.before = self._content()
-        self._removed = set(self._record.record.removed)
-        self._known = set(writes.copy_names(self._workspace))
+        self._removed = self._record.removed
+        self._last = next((run.id for run in journal.newest_first(self._workspace)), "")
+        self._known = {copy.name for copy in overwritten.copies(self._workspace)}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -83,17 +83,18 @@ class Editing:
             self.after, self.trouble = self._content(), None
         except NoteUnreadable as error:
             self.after, self.trouble = None, error
-        record = self._record
-        if gone := set(record.record.removed) - self._removed:  # by a forgetting meanwhile
-            document, known = Document.read(self.before, self._note), record.known()
-            stays = [n for n in document.lines if n.strip() in known or record.hash(n) not in gone]
+        since = takewhile(lambda run: run.id > self._last, journal.newest_first(self._workspace))
+        if any(run.about.kind == "forget" for run in since):
+            gone = self._record.removed - self._removed
+            document = Document.read(self.before, self._note)
+            stays = [line for line in document.lines if writes.key(line) not in gone]
             self.before = document.with_text("".join(stays)).data
-        said = writes.check(self._workspace, {self._note: self.before})
+        said = overwritten.check(self._workspace, {self._note: self.before})
         fresh = [copy for copy in overwritten.copies(self._workspace) if copy.name not in self._known]
         mine = tuple(copy for copy in fresh if copy.note == self._note)
         others = [one for one in said if not any(copy.name in one for copy in mine)]
         document = Document.read(self.after or b"", self._note).checked()
-        merged = overwritten.merge(self._workspace, document, mine)
+        merged = overwritten.merge(document, mine)
         if merged.data == document.data:
             return None, others
         if self.trouble and os.path.lexists(self._path):  # a link or a folder, which is never written into

@@ -20,7 +20,6 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound
 from commonplace.base.lines import recent
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash
 from commonplace.language import compare, sentences, similarity
@@ -30,6 +29,7 @@ from commonplace.markdown.references import Reference
 from commonplace.notes import scan
 from commonplace.redaction import masks
 from commonplace.search.request import Request
+from commonplace.storage.transaction import Read
 from commonplace.types.data import cite
 from commonplace.types.notes import Cited, Statement
 

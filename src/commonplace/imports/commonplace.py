@@ -10,8 +10,8 @@ from pathlib import Path
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import is_hidden, open_named
-from commonplace.changes import receipts
 from commonplace.imports import files
+from commonplace.storage import receipts
 from commonplace.types.imports import Page, Part, Remark
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep.export import FORMAT, VERSION

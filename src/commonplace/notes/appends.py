@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from commonplace.base import fork, paths
 from commonplace.base.locks import LOCK_WAIT_S
 from commonplace.markdown.document import Document
-from commonplace.notes import writes
+from commonplace.storage import writes
 
 CONTEXT = 3  # lines on either side that tell an entry from others
 Lines = tuple[int, int]  # first and last line of an entry, 1-based

@@ -19,10 +19,11 @@ from commonplace.base.root import LIMIT
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
-from commonplace.notes import appends, writes
+from commonplace.notes import appends
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact as redact_secrets
 from commonplace.redaction.redact import redact_personal, strip_private, unclosed_line
+from commonplace.storage import overwritten
 from commonplace.types import Written, progress
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def remember(
     (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
     run = record(shown, body, sides) if record else ""
-    warnings = (*writes.notices(workspace), *_hidden(workspace, shown, start))
+    warnings = (*overwritten.notices(workspace), *_hidden(workspace, shown, start))
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings, run=run)
 
 

@@ -16,12 +16,12 @@ from textual.widgets import Static
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes.transaction import read
 from commonplace.memory import Memory
 from commonplace.panel import text
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
+from commonplace.storage.transaction import read
 from commonplace.types import Provenance
 
 _Result = TypeVar("_Result")

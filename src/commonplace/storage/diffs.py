@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from difflib import SequenceMatcher, unified_diff
-from itertools import product
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher, get_close_matches, unified_diff
+from itertools import islice, product
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.render import screen
@@ -17,6 +17,7 @@ from commonplace.types.changes import Change
 
 CONTEXT = 3  # lines on either side of a hunk: shown in a diff, and compared to locate it
 LARGEST = 1_000_000  # bytes of one side; a larger file is not shown
+_LEAD = "-*+#>0123456789: "  # bullet and time
 _NAMED = 3  # hunks named in a message; more are counted
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _NO_NEWLINE = "\\ No newline at end of file"
@@ -210,6 +211,12 @@ def _is_unmistakable(own: Hunk, place: int, made: _Text, current: _Text) -> bool
         if there == window and made.has_once(window) and current.has_once(window):
             return True
     return False
+
+
+def is_edited(line: str, added: Iterable[str]) -> bool:
+    """Tell whether one of the added lines is like a line that is gone; of 50, by 50 characters."""
+    others = [text[:50].lstrip(_LEAD) for text in islice(added, 50)]
+    return bool(get_close_matches(line[:50].lstrip(_LEAD), others, 1))
 
 
 # --- unified diffs --------------------------------------------------------------------------------------

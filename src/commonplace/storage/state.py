@@ -34,7 +34,15 @@ CREATE INDEX IF NOT EXISTS change_state ON change(state);
 CREATE TABLE IF NOT EXISTS change_blob(
     change TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (change, digest));
 CREATE INDEX IF NOT EXISTS change_blob_digest ON change_blob(digest);
-CREATE TABLE IF NOT EXISTS blob(digest TEXT PRIMARY KEY, bytes BLOB NOT NULL)"""
+CREATE TABLE IF NOT EXISTS blob(digest TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS note(
+    path BLOB PRIMARY KEY, at REAL NOT NULL, data TEXT NOT NULL, bytes BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS line(
+    key BLOB, note BLOB, ours INTEGER NOT NULL, writer TEXT NOT NULL, agent TEXT NOT NULL,
+    PRIMARY KEY (key, note)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS overwritten(
+    name TEXT PRIMARY KEY, note BLOB NOT NULL, told INTEGER NOT NULL DEFAULT 0, data TEXT NOT NULL,
+    bytes BLOB NOT NULL)"""
 
 
 class _File(Database):

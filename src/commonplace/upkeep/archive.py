@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
-from commonplace.changes import transaction
 from commonplace.markdown import metadata
 from commonplace.markdown.document import decode
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.rollup import ARCHIVE, NotRolledUp, said_in, wording_of
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
-    from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
+    from commonplace.storage.transaction import Read
 
 _SHOWN = 80  # characters of a line that is missing
 

@@ -18,12 +18,12 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.root import kind
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import receipts
 from commonplace.config.files import workspace_file
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import decode, parse, public
 from commonplace.notes import scan
 from commonplace.render import screen
+from commonplace.storage import receipts
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep.rollup import ARCHIVE
 

@@ -19,13 +19,12 @@ from unicodedata import category
 from commonplace.base import clock, paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import additions, transaction
-from commonplace.changes.receipts import Known, Receipts
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, damage, decode
-from commonplace.notes import appends, layout, scan
+from commonplace.notes import additions, appends, layout, scan
 from commonplace.redaction.redact import redact
-from commonplace.storage import diffs, journal
+from commonplace.storage import diffs, journal, transaction
+from commonplace.storage.receipts import Known, Receipts
 from commonplace.types import progress
 from commonplace.types.changes import About, Change, Provenance
 from commonplace.types.imports import (
@@ -42,8 +41,8 @@ from commonplace.types.imports import (
 from commonplace.types.reports import FileFailure
 
 if TYPE_CHECKING:
-    from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
+    from commonplace.storage.transaction import Read
 
 MOST = 200_000  # facts and pages of one import
 LARGEST = 8 << 20  # bytes of one fact or page

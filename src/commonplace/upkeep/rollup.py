@@ -22,20 +22,19 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.language import compare
 from commonplace.markdown import comments, fences, metadata, references, statements, structure
 from commonplace.markdown.document import Document, parse
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
-from commonplace.storage import diffs
+from commonplace.storage import diffs, transaction
 from commonplace.types.changes import About, Change, Run
 from commonplace.types.data import cite
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
-    from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
+    from commonplace.storage.transaction import Read
     from commonplace.types import Note
 
 ARCHIVE = "archive"

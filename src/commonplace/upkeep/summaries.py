@@ -287,10 +287,10 @@ class Summarizer:
 
         What is about to be written is written down first. Return the mark as it is afterwards.
         """
-        from commonplace.changes import transaction
         from commonplace.markdown.document import Document
         from commonplace.memory import written as compare_files
         from commonplace.notes import appends, layout
+        from commonplace.storage import transaction
         from commonplace.types import Written
 
         memory, at = self.memory, moment(turns[-1].at) or datetime.now().isoformat(timespec="seconds")

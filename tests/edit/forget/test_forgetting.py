@@ -16,17 +16,15 @@ import pytest
 from commonplace import Memory, config
 from commonplace.base import database, paths
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
-from commonplace.changes import transaction, undo
 from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index_forget
 from commonplace.index.sqlite import schema
 from commonplace.markdown import statements
-from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
-from commonplace.storage import files, journal, keyvalue
+from commonplace.storage import files, journal, keyvalue, transaction, undo
 from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
@@ -179,13 +177,6 @@ def test_a_kind_that_does_not_exist_erases_nothing(memory: Memory, kind: str) ->
     assert "upstairs" in text(memory, "MEMORY.md")
 
 
-def test_a_preview_passes_over_what_a_writer_drops_meanwhile(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writes, "listed", lambda workspace, folder: ["0123-4567.kept"])
-    assert not memory.forget(Selection("text", "zebra"), dry_run=True, now=NOW).places
-
-
 def test_pinned_statements_go_as_well(memory: Memory) -> None:
     forget(memory, "text", VASE)
     assert text(memory, "MEMORY.md") == "# Memory\n\n- Tea is at four every day.\n"
@@ -208,7 +199,7 @@ def test_what_cannot_be_selected_is_refused(
 ) -> None:
     with pytest.raises(error):
         memory.forget(selection)
-    assert not memory.workspace.erasing.exists()
+    assert keyvalue.each(memory.workspace, "erasing") == []
 
 
 def test_a_note_of_a_collection_is_not_ours(memory: Memory, tmp_path: Path) -> None:
@@ -520,11 +511,11 @@ def test_an_index_that_is_read_all_the_time_is_told(memory: Memory, monkeypatch:
     reader.execute("BEGIN; SELECT count(*) FROM passages").fetchall()
     erasure = memory.forget(Selection("person", "Mira"))
     assert any("another program reads it" in trace.path for trace in erasure.left)
-    assert len(list(memory.workspace.erasing.glob("*.json"))) == 1
+    assert len(keyvalue.each(memory.workspace, "erasing")) == 1
     reader.close()
     again = memory.forget([])
     assert again.left == ()
-    assert not memory.workspace.erasing.exists()
+    assert keyvalue.each(memory.workspace, "erasing") == []
 
 
 def test_git_and_providers_are_told(memory: Memory) -> None:

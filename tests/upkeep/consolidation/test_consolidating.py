@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import NoteUnreadable, PreviewOutdated, ProviderError
-from commonplace.changes import transaction, undo
 from commonplace.markdown.document import Document, Edit
 from commonplace.memory import Memory
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction, undo
 from commonplace.upkeep.consolidation import Consolidation, consolidate, run, sources
 from commonplace.upkeep.consolidation import page as standing
 from commonplace.upkeep.schedule import due

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.changes import transaction
+from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
 from commonplace.upkeep.schedule import due
 

@@ -1,8 +1,8 @@
 """Forgetting, step by step: written down first, carried on after a kill, verified at the end.
 
 The order is that of the flow of text: waiting entries, notes, transcripts, the history of
-changes, derived stores. The targets lie in `erasing/` of the state until every step
-is done; that file goes before the byte scan, so that the scan finds it as well if it does not.
+changes, derived stores. The targets lie in the state until every step is done; they go
+before the byte scan, so that the scan finds them as well if they do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from commonplace import render
 from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
-from commonplace.changes import transaction
 from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
@@ -25,7 +24,7 @@ from commonplace.index.sqlite import forget as index
 from commonplace.notes.scan import places
 from commonplace.redaction.redact import strip_private
 from commonplace.storage import journal as runs
-from commonplace.storage import queue
+from commonplace.storage import queue, state, transaction
 from commonplace.transcripts.session import ENDING, FOLDER
 from commonplace.types import progress
 from commonplace.types.changes import About, Change, Erased, Erasure, Run, Selection, Trace, Unreachable
@@ -49,8 +48,7 @@ def forget(
     workspace = context.workspace
     workspace.check_writable()
     with locks.locked(paths.lock_file(workspace, "erase")):
-        journal.tidy(workspace)
-        erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
+        erased = [_carry_on(context, intent, now) for intent in journal.pending(workspace)]
         if what:
             choice = _choose(context, what)
             targets = replace(choice.targets, agent=agent, session=session)
@@ -59,13 +57,12 @@ def forget(
                 journal.check(context, targets, choice.composed, waiting)
             targets = _complete(context, choice, targets)
             progress.check()
-            path = journal.add(workspace, targets)
+            intent = journal.add(workspace, targets)
             try:
-                erased.append(_erase(context, path, targets, now, choice))
+                erased.append(_erase(context, intent, targets, now, choice))
             except CommonplaceError:  # before any change
-                journal.end(path)
+                journal.end(workspace, intent)
                 raise
-        journal.tidy(workspace)
     return erased[0] if len(erased) == 1 else _sum(erased)
 
 
@@ -80,15 +77,15 @@ def _sum(erased: Sequence[Erasure]) -> Erasure:
     )
 
 
-def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
-    """Resume the forgetting of a killed process. Raises NoteUnreadable for a damaged intent.
+def _carry_on(context: Context, intent: str, now: datetime | None) -> Erasure:
+    """Resume the forgetting of a killed process.
 
     A confirmed forgetting that has not begun is dropped if the notes have changed.
     """
     try:
-        return _erase(context, path, journal.read(path), now)
+        return _erase(context, intent, journal.read(context.workspace, intent), now)
     except PreviewOutdated as error:
-        journal.end(path)
+        journal.end(context.workspace, intent)
         dropped = f"what was confirmed before ({error})"
         return Erasure((), (Unreachable(dropped, remedies.say("forget.once_more")),))
 
@@ -137,13 +134,13 @@ def _transcripts(places: Sequence[Erased]) -> list[str]:
 
 
 def _erase(
-    context: Context, path: Path, targets: Targets, now: datetime | None, choice: Choice | None = None
+    context: Context, intent: str, targets: Targets, now: datetime | None, choice: Choice | None = None
 ) -> Erasure:
     """Do all steps; what fails keeps the intent, so that it is done again, and is reported.
 
     Raises PreviewOutdated, or an error that prevents the comparison, before any change.
     """
-    work, remarks = _Work(context, path, targets, now), list[Unreachable]()
+    work, remarks = _Work(context, intent, targets, now), list[Unreachable]()
     if choice is not None:
         work.staying, remarks = choice.notes, selection.remarks(context, choice, done=True)
     copies = stores.find(context, "copies", targets)
@@ -160,8 +157,10 @@ def _erase(
     work.do(work.vectors)
     work.do(work.record)
     if not work.troubles:
-        work.do(lambda: journal.end(path))
-    left = [trace for trace in residue.scan(context, work.targets) if trace.path != context.shown(path)]
+        work.do(lambda: journal.end(context.workspace, intent))
+    kept = context.shown(state.path(context.workspace)) if work.troubles else ""  # holds the intent
+    traces = residue.scan(context, work.targets)
+    left = [trace for trace in traces if not kept or trace.path.removesuffix("-wal") != kept]
     found = {trace.path for trace in (*work.troubles, *left)}
     left += [trace for trace in work.standing() if trace.path not in found]
     was_here = bool(work.places or left)
@@ -174,8 +173,8 @@ def _erase(
 class _Work:
     """One forgetting under way."""
 
-    def __init__(self, context: Context, path: Path, targets: Targets, now: datetime | None) -> None:
-        self.context, self.path, self.targets, self.now = context, path, targets, now
+    def __init__(self, context: Context, intent: str, targets: Targets, now: datetime | None) -> None:
+        self.context, self.intent, self.targets, self.now = context, intent, targets, now
         self.staying: Mapping[str, bytes] = {}  # notes without a match, with the bytes that were read
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
@@ -246,7 +245,7 @@ class _Work:
             if composed.changes:
                 known = {note.before: note for note in (*self.targets.known, *composed.known)}
                 self.targets = replace(self.targets, known=tuple(known.values()))
-                journal.write(self.path, self.targets)
+                journal.write(self.context.workspace, self.intent, self.targets)
             return composed.changes
 
         self.run = transaction.rewrite(

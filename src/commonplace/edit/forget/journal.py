@@ -1,8 +1,8 @@
 """Intents of forgettings, saved until they are done, and the content of previews.
 
-Each forgetting has a file in `erasing/` of the state. Of a preview the words
-of each note and entry that waits are compared, wherever they stand by now. Transcripts, records and caches
-grow while a preview is read, often by talking about it; what says the same in them goes as well.
+Each forgetting has a row in `state.sqlite`. Of a preview the words of each note and entry that waits are
+compared, wherever they stand by now. Transcripts, records and caches grow while a preview is read, often by
+talking about it; what says the same in them goes as well.
 """
 
 from __future__ import annotations
@@ -14,76 +14,52 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
-from pathlib import Path
 
-from commonplace.base import paths, records
-from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.targets import Page, Shown, Targets
+from commonplace.storage import keyvalue
 from commonplace.types.changes import Erased, Erasure
 
-ENDING, _TEMPORARY = ".json", ".tmp"
-SPOOL = "spool"  # stands for all of its files, whose names change with who claims them
+SPOOL = "spool"  # stands for all waiting entries
+_KIND = "erasing"  # of `storage.keyvalue`
 
 
-def pending(workspace: paths.Workspace) -> list[Path]:
-    """Return the forgettings that were begun and are not done, oldest first."""
-    with suppress(OSError):
-        names = workspace.kept.names(workspace.erasing)
-        return [workspace.erasing / name for name in names if name.endswith(ENDING)]
-    return []
+def pending(workspace: paths.Workspace) -> list[str]:
+    """Return the ids of the forgettings that were begun and are not done, oldest first."""
+    return [name for name, _ in keyvalue.each(workspace, _KIND)]
 
 
-def add(workspace: paths.Workspace, targets: Targets) -> Path:
-    """Write down what is to be forgotten, before anything is. Raises NoteUnreadable, OutsideRoots."""
-    paths.prepare_state(workspace)
-    path = workspace.erasing / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
-    write(path, targets)
-    workspace.kept.sync(workspace.state)
-    return path
+def add(workspace: paths.Workspace, targets: Targets) -> str:
+    """Write down what is to be forgotten, before anything is; return its id. Raises NoteUnreadable."""
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    write(workspace, name, targets)
+    return name
 
 
-def write(path: Path, targets: Targets) -> None:
-    """Put an intent in its place as a whole. Raises NoteUnreadable."""
-    with records.translated(path):
-        paths.root_of(path).exchange(path, records.encode(asdict(targets)), alone=True)
+def write(workspace: paths.Workspace, name: str, targets: Targets) -> None:
+    """Insert or replace an intent. Raises NoteUnreadable."""
+    keyvalue.write(workspace, _KIND, name, asdict(targets))
 
 
-def read(path: Path) -> Targets:
-    """Return what an intent says. Raises NoteUnreadable for a damaged one."""
-    try:
-        return intents.decode(records.read(paths.root_of(path), path))
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        reason = "cannot be read; delete it, and forget what it was once more"
-        raise NoteUnreadable(paths.shown(path), reason) from error
+def read(workspace: paths.Workspace, name: str) -> Targets:
+    """Return what an intent says; nothing if it is gone, or of another version."""
+    with suppress(ValueError, TypeError, KeyError):
+        return intents.decode(keyvalue.read(workspace, _KIND, name) or {})
+    return Targets()
 
 
 def describe(workspace: paths.Workspace) -> list[str]:
-    """Return what was begun and is not done in the words of the request; a damaged intent by its name."""
-    lines: list[str] = []
-    for path in pending(workspace):
-        try:
-            lines += read(path).described
-        except NoteUnreadable:
-            lines.append(paths.shown(path))
-    return lines
+    """Return what was begun and is not done in the words of the request."""
+    return [line for name in pending(workspace) for line in read(workspace, name).described]
 
 
-def end(path: Path) -> list[Erased]:
+def end(workspace: paths.Workspace, name: str) -> list[Erased]:
     """Remove an intent: what it says is forgotten. Raises NoteUnreadable."""
-    records.remove(paths.root_of(path), path)
+    keyvalue.remove(workspace, _KIND, [name], erase=True)
     return []
-
-
-def tidy(workspace: paths.Workspace) -> None:
-    """Remove half-written intents, and the folder with the last intent."""
-    files = workspace.kept
-    with suppress(OSError):
-        for name in files.names(workspace.erasing):
-            if name.endswith(_TEMPORARY):
-                files.remove(workspace.erasing / name)
-        files.rmdir(workspace.erasing)
 
 
 # --- what a preview showed ------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
@@ -28,7 +27,7 @@ from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
 from commonplace.notes.scan import Source, look
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction
 from commonplace.types.changes import Change, Erased
 from commonplace.types.store import Known, Site
 

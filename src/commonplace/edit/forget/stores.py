@@ -53,7 +53,7 @@ class Row(NamedTuple):
 STORES = {
     "spool": Row("commonplace.storage.queue:sweep", renewed=True, after_notes=False),
     "transcripts": Row("commonplace.transcripts.session:sweep", renewed=True),
-    "history": Row("commonplace.changes.forget:sweep"),
+    "history": Row("commonplace.storage.erasing:sweep"),
     "usage": Row("commonplace.search.journal:sweep", renewed=True),
     "answers": Row("commonplace.providers.cache:sweep_answers", renewed=True),
     "injected": Row("commonplace.edit.forget.stores:sweep_injected"),
@@ -61,7 +61,7 @@ STORES = {
     "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
     "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
     "requests": Row("commonplace.edit.forget.requests:sweep", renewed=True),
-    "copies": Row("commonplace.changes.forget:sweep_versions", after_notes=False),
+    "copies": Row("commonplace.storage.erasing:sweep_versions", after_notes=False),
     "vectors": Row("commonplace.providers.cache:sweep_vectors", after_notes=False),
 }
 # No functions: what `erase` itself brings up to the notes, or writes.

@@ -35,8 +35,8 @@ def _shown(preview: Any, code: str) -> dict[str, Any]:  # noqa: ANN401 - whateve
 
 def _located(call: Call, named: str, seen: str) -> str:
     """What is named, or where the lines stand by now that were seen there. Raises StatementNotFound."""
-    from commonplace.changes.transaction import read
     from commonplace.edit.resolve import Corpus, located
+    from commonplace.storage.transaction import read
 
     workspace = call.memory.workspace
     corpus = Corpus(workspace, call.memory.settings, partial(read, workspace)) if seen else None
@@ -230,8 +230,8 @@ def _runs(call: Call) -> object:
 
 
 def _run(call: Call) -> object:
-    from commonplace.changes import undo as undoing
     from commonplace.storage import journal as runs
+    from commonplace.storage import undo as undoing
     from commonplace.types.data import to_data
 
     workspace = call.memory.workspace

@@ -104,7 +104,7 @@ def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused
     """Return what a client is told of an error: no secret, and no folder around the workspace."""
     if isinstance(error, Refused):
         return error
-    from commonplace.changes.undo import NotUndone
+    from commonplace.storage.undo import NotUndone
     from commonplace.upkeep.schedule.due import Running
 
     conflicts = isinstance(error, NotUndone | Running)

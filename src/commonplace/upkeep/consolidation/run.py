@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.errors import CommonplaceError, PreviewOutdated
 from commonplace.base.messages import message
-from commonplace.changes import transaction
 from commonplace.markdown.document import Document
+from commonplace.storage import transaction
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.consolidation import checks, compose, plan, sources, verify
 from commonplace.upkeep.consolidation import page as pages

@@ -22,6 +22,7 @@ from commonplace.markdown import comments, metadata, references, statements, str
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
+from commonplace.storage import writes
 from commonplace.types.notes import Statement
 from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.consolidation import evidence
@@ -114,8 +115,8 @@ def find_again(memory: Memory, shown: Sequence[Source], today: date, read: Read)
     for source in shown:
         path = source.statement.path
         if path not in fresh:
-            data = read(path)
-            fresh[path] = of_note(path, data, source.day, today, often, strange) if data is not None else []
+            data = writes.attributed(memory.workspace, read(path) or b"")
+            fresh[path] = of_note(path, data, source.day, today, often, strange)
         same = [other for other in fresh[path] if other.said == source.said]
         if same:
             found[source.label] = min(
@@ -162,7 +163,7 @@ def _notes(
         if first <= date.fromisoformat(day) <= last:
             with suppress(CommonplaceError):
                 data = paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
-                yield path, date.fromisoformat(day), data
+                yield path, date.fromisoformat(day), writes.attributed(memory.workspace, data)
 
 
 def recalled(memory: Memory) -> Mapping[str, Lines]:

@@ -16,9 +16,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.changes import transaction, undo
 from commonplace.config.settings import History
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction, undo
 from commonplace.storage import state as database
 from tests.cli.conftest import environment
 
@@ -27,7 +26,7 @@ import os, shutil, signal, sys
 from pathlib import Path
 from commonplace.base import paths
 from commonplace.config.settings import History
-from commonplace.changes import transaction as applying, committing, undo as undoing
+from commonplace.storage import transaction as applying, committing, undo as undoing
 from commonplace.storage import journal
 from commonplace.types.changes import About, Change
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.changes import receipts
 from commonplace.config.collections import check_name, normal_prefix
 from commonplace.config.editing import check_foreign, no_folder
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.notes import scan
-from commonplace.storage import journal
+from commonplace.storage import journal, receipts
 from commonplace.types.changes import Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
 from commonplace.types.reports import FileFailure

@@ -25,13 +25,13 @@ from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
 from commonplace.config import files
-from commonplace.storage import journal, keyvalue, queue
+from commonplace.storage import journal, keyvalue, queue, state, writes
 from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Provenance
 
 OLD = "old"
 _KEY_FILE = "signing.key"
-_KINDS = {"erasing": "erasing", "requests": "request", "batches.json": "batches"}
+_KINDS = {"erasing": "erasing", "requests": "request", "injected": "injected"}  # folders of values
 _SIDES = re.compile(r"\d+\.(?:z|before|after)")
 _INDEX = "index.sqlite"
 _LARGE = 1 << 30
@@ -157,14 +157,14 @@ class _Old:
 
     def records(self) -> None:
         """Copy all signed records except entries and changes."""
-        for place in _KINDS:
-            for path, record in self.signed(place, _KINDS[place]):
-                if not self.workspace.kept.is_file(path):
-                    self.workspace.kept.exchange(path, records.encode(record))
+        for folder, kind in _KINDS.items():
+            for path, record in self.signed(folder, kind):
+                self.put(kind, Path(path).stem, record)
+        for path, record in self.signed("batches.json", "batches"):
+            if not self.workspace.kept.is_file(path):
+                self.workspace.kept.exchange(path, records.encode(record))
         for _, record in self.signed("pending", "pending"):
             self.put("session", keyvalue.of_session(str(record.get("session"))), record)
-        for path, record in self.signed("injected", "injected"):
-            self.put("injected", Path(path).stem, record)
         for _, record in self.signed("consolidated.json", "consolidated"):
             self.put("consolidated", "", record)
         for _, record in self.signed("imports.json", "imports"):
@@ -187,20 +187,18 @@ class _Old:
         """Copy the versions that other programs overwrote."""
         for name in self.names("overwritten"):
             stem, ending = os.path.splitext(name)
-            about = next(
-                (
-                    one
-                    for end in ("told", "json")
-                    if (one := self.read(f"overwritten/{stem}.{end}", "writes"))
-                ),
-                None,
-            )
-            if about is None or self.workspace.kept.is_file(f"overwritten/{name}"):
-                continue
-            data = self.files.read(f"{self.folder}/overwritten/{name}", limit=_LARGE)
-            if ending in (".json", ".told"):
-                data = records.encode({**about, "back": []})  # hashes under a key that is no longer used
-            self.workspace.kept.exchange(f"overwritten/{name}", data)
+            told = self.read(f"overwritten/{stem}.told", "writes")
+            about = told or self.read(f"overwritten/{stem}.json", "writes")
+            if ending == ".md" and about is not None:
+                ours, base = (
+                    self.files.read(f"{self.folder}/overwritten/{stem}.{end}", limit=_LARGE)
+                    if f"{stem}.{end}" in self.names("overwritten") else b""
+                    for end in ("md", "base")
+                )  # fmt: skip
+                lost, is_gone = writes.keys(ours) - writes.keys(base), bool(about.get("gone"))
+                with state.writing(self.workspace) as connection:
+                    row = connection, stem, str(about["note"]), ours, lost
+                    writes.keep(*row, is_gone=is_gone, is_told=told is not None)
 
     def index(self) -> None:
         """Copy an index with a valid signature to its new path: its vectors may have cost money."""

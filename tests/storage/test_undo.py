@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.changes import transaction, undo
 from commonplace.config.settings import History
-from commonplace.storage import journal
+from commonplace.storage import journal, transaction, undo
 from commonplace.storage import state as database
 from commonplace.types.changes import About, Change, Run
-from tests.changes.conftest import ABOUT, Changing
+from tests.storage.conftest import ABOUT, Changing
 
 FILES = ("MEMORY.md", "memory/archive.md", "memory/2026-02-13.md")
 
@@ -85,10 +84,10 @@ def test_permissions_come_back_where_a_change_fails_or_is_carried_on(
     changes = [change("MEMORY.md", None), change("memory/archive.md", b"- one\n")]
     real = transaction._exchange
 
-    def failing(workspace: paths.Workspace, change: Change) -> bool:
+    def failing(workspace: paths.Workspace, change: Change, *about: About | None) -> bool:
         if change.path == "memory/archive.md" and change.after:
             raise NoteUnreadable(change.path, "no space left on device")
-        return real(workspace, change)
+        return real(workspace, change, *about)
 
     with monkeypatch.context() as patched:
         patched.setattr(transaction, "_exchange", failing)
@@ -97,7 +96,7 @@ def test_permissions_come_back_where_a_change_fails_or_is_carried_on(
     assert mode(note) == 0o644
     applied(workspace, change("MEMORY.md", None))
 
-    def killed(workspace: paths.Workspace, change: Change) -> bool:
+    def killed(workspace: paths.Workspace, change: Change, *about: About | None) -> bool:
         raise SystemExit
 
     with monkeypatch.context() as patched:

@@ -16,12 +16,11 @@ import pytest
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
 from commonplace.base.locks import LockTimeout
-from commonplace.changes import transaction, undo
 from commonplace.notes import appends
-from commonplace.storage import files, journal
+from commonplace.storage import files, journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
-from tests.changes.conftest import ABOUT, Changing
 from tests.cli.conftest import environment
+from tests.storage.conftest import ABOUT, Changing
 
 
 def test_files_are_changed_and_put_back(workspace: paths.Workspace, change: Changing) -> None:
@@ -144,7 +143,7 @@ def test_names_that_are_no_text_come_back(workspace: paths.Workspace, change: Ch
 def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> None:
     program = (
         "import sys; from pathlib import Path; from commonplace.base import paths;"
-        "from commonplace.changes import transaction as a; from commonplace.types.changes import About, Change\n"
+        "from commonplace.storage import transaction as a; from commonplace.types.changes import About, Change\n"
         "def more(read):\n"
         "    text = read('MEMORY.md'); return [Change('MEMORY.md', text, text + b'- x\\n')]\n"
         "for _ in range(6): a.rewrite(paths.Workspace(Path(sys.argv[1])), more, About('write', 'x'))\n"

@@ -25,8 +25,7 @@ from commonplace.base.errors import (
 )
 from commonplace.base.messages import message
 from commonplace.config.settings import History
-from commonplace.notes import writes
-from commonplace.storage import diffs, files, journal
+from commonplace.storage import diffs, files, journal, writes
 from commonplace.storage.journal import Read as Read
 from commonplace.storage.journal import contain
 from commonplace.storage.journal import read as read
@@ -141,7 +140,7 @@ def rewrite(
             run = _make(workspace, changes, about, keep, now, settings)
         if run.uncommitted != journal.WAITING:
             return run
-        from commonplace.changes import committing
+        from commonplace.storage import committing
 
         return committing.commit(workspace, run)
     raise AssertionError("the last round returns")
@@ -175,7 +174,7 @@ def _make(
     run = journal.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:
         for change in with_modes:
-            if not _exchange(workspace, change):
+            if not _exchange(workspace, change, about):
                 raise FileChanged(change.path)
         run = _close(workspace, run, run.files)
     except (CommonplaceError, OSError, KeyboardInterrupt):
@@ -237,10 +236,11 @@ def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
             folder = dirname(folder)
 
 
-def _exchange(workspace: paths.Workspace, change: Change) -> bool:
+def _exchange(workspace: paths.Workspace, change: Change, about: About | None = None) -> bool:
+    writer = (about.by, about.agent) if about else ()
     return files.exchange(
         workspace.root / change.path, change.before, change.after, mode=change.mode, lock=_lock(workspace),
-        within=workspace.root, guard=writes.guard(workspace, change.path),
+        within=workspace.root, guard=writes.guard(workspace, change.path, *writer),
     )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
             after = now if digest == file.after else journal.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if _exchange(workspace, Change(file.path, now, after, file.mode)):
+        if _exchange(workspace, Change(file.path, now, after, file.mode), run.about):
             return ""
     files.clear(workspace.root / file.path, lock=_lock(workspace), within=workspace.root)
     return LEFT

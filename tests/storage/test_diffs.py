@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.changes import transaction
-from commonplace.storage import diffs, journal, state
+from commonplace.storage import diffs, journal, state, transaction
 from commonplace.types.changes import Change
-from tests.changes.conftest import ABOUT, Changing
+from tests.storage.conftest import ABOUT, Changing
 
 SECRET = "ghp_" + "a1B2" * 9
 

@@ -6,15 +6,14 @@ forgotten as a whole cannot be restored.
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+import os
+from contextlib import nullcontext
 from dataclasses import replace
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import locked
-from commonplace.changes import overwritten
-from commonplace.notes import writes
-from commonplace.storage import diffs, journal, state
+from commonplace.storage import diffs, journal, overwritten, state, writes
 from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
 
@@ -94,43 +93,31 @@ def edited(workspace: paths.Workspace, path: str, data: bytes, targets: Targets)
 
 
 def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Return the stored versions and overwritten copies that contain a target; with `change`, remove targets.
+    """Count the kept versions of notes that contain a target; with `change`, remove the targets from them.
 
-    All versions of a wholly forgotten note are removed. Hashes of removed lines stay: they detect the
-    return of an old version.
+    What is kept of a wholly forgotten note is deleted. Keys of removed lines stay: they detect the return of
+    an old version.
     """
-    workspace, erased = site.workspace, list[Erased]()
+    workspace, count = site.workspace, 0
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
-        known: set[str] = set()
-        for one in writes.recorded(workspace):
-            path = site.shown(workspace.state / writes.FOLDER / f"{one.key}.json")
-            if _owns(targets, one.note):
-                erased.append(Erased("copies", path, count=len(one.record.versions)))
-                continue
-            known |= one.files
-            count = one.edit(lambda data, one=one: edited(workspace, one.note, data, targets), change=change)  # type: ignore[misc]
-            erased += [Erased("copies", path, count=count)] if count else []
-        for name in set(writes.listed(workspace, writes.FOLDER)) - known if change else ():
-            with suppress(OSError):
-                workspace.kept.remove(f"{writes.FOLDER}/{name}")
-        for copy in overwritten.copies(workspace):
-            if (rest := _copy_without(workspace, copy, targets)) != copy:
-                path = site.shown(workspace.state / writes.COPIES / f"{copy.name}.md")
-                erased.append(Erased("copies", path))
+        for note in (os.fsdecode(path) for (path,) in state.rows(workspace, "SELECT path FROM note")):
+            last, is_owned = writes.Writes(workspace, note), _owns(targets, note)
+            rest = b"" if is_owned else edited(workspace, note, last.version, targets) or b""
+            if is_owned or rest != last.version:
+                count += 1
                 if change:
-                    overwritten.save(workspace, rest)
-    return erased
+                    last.forget() if is_owned else last.put(rest)
+        for copy in overwritten.copies(workspace):
+            is_owned = _owns(targets, copy.note)
+            rest = b"" if is_owned else edited(workspace, copy.note, copy.ours, targets) or b""
+            if is_owned or rest != copy.ours:
+                count += 1
+                if change:
+                    overwritten.save(workspace, copy._replace(ours=rest, back=() if is_owned else copy.back))
+        if count and change:
+            state.erase(workspace)
+    return [Erased("copies", site.shown(state.path(workspace)), count=count)] if count else []
 
 
 def _owns(targets: Targets, note: str) -> bool:
     return targets.owns(note) or targets.matches(note)
-
-
-def _copy_without(workspace: paths.Workspace, copy: overwritten.Copy, targets: Targets) -> overwritten.Copy:
-    """Return an overwritten copy without targets; without any line if its note is forgotten as a whole."""
-    keys = set(map(writes.key_of, targets.notes))
-    if _owns(targets, copy.note) or copy.name.rpartition("-")[2] in keys:
-        return copy._replace(ours=b"", base=b"", back=frozenset())
-    path = copy.note or f"{writes.COPIES}/{copy.name}.md"
-    ours, base = (edited(workspace, path, side, targets) or b"" for side in (copy.ours, copy.base))
-    return copy._replace(ours=ours, base=base)

@@ -6,16 +6,15 @@ of the run are reverted, if all of them are unchanged; later edits stay byte for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from commonplace.base import locks, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
-from commonplace.changes import transaction
 from commonplace.config.settings import History
-from commonplace.notes import writes
-from commonplace.storage import diffs, journal
+from commonplace.storage import diffs, journal, transaction, writes
 from commonplace.types.changes import About, Change, ChangedFile, Run
 
 
@@ -184,16 +183,19 @@ def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
     """Tell whether another program overwrote the entry of a run, and a kept version still has it."""
     if run.about.kind != "remember" or not run.kept or not run.files:
         return False
-    from commonplace.changes import overwritten
+    from commonplace.storage import overwritten
 
+    writes.update(workspace, {})
     path = run.files[0].path
     before, after = (journal.content(workspace, run, 0, side) or b"" for side in ("before", "after"))
-    entry = writes.said(after) - writes.said(before)
-    now = writes.said(journal.read(workspace, path) or b"")
-    kept = [copy.ours for copy in overwritten.copies(workspace) if copy.note == path]
-    versions = [*kept, writes.guard(workspace, path).standing() or b""]
-    whole = [one for one in map(writes.said, versions) if not entry - (one - now)]
-    return bool(entry) and any(not any(writes.is_edited(text, now - one) for text in entry) for one in whole)
+    now = Counter(writes.texts(journal.read(workspace, path) or b""))
+    entry = Counter(writes.texts(after)) - Counter(writes.texts(before)) - now
+    for copy in overwritten.copies(workspace):
+        whole = Counter(copy.lines())
+        if copy.note == path and entry and entry <= whole:
+            added = now - Counter(writes.texts(copy.ours))
+            return not any(diffs.is_edited(text, added) for text in entry)
+    return False
 
 
 def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.changes import transaction
+from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
 
 ABOUT = About("consolidate", "consolidate 2026-02-07..13", "a test")

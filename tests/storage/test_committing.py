@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.base import paths
-from commonplace.changes import transaction, undo
 from commonplace.config.settings import History
-from commonplace.storage import git, journal
+from commonplace.storage import git, journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

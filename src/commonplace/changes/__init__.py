@@ -1,1 +1,0 @@
-"""Generated changes of notes: atomic, recorded, committed to git, undone."""

@@ -1,0 +1,165 @@
+"""Our versions of notes that other programs overwrote: reported once, listed, and merged back."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from commonplace.base import paths, remedies
+from commonplace.base.errors import CommonplaceError, PreviewOutdated
+from commonplace.base.tuples import NamedTuple
+from commonplace.markdown.document import Document
+from commonplace.storage import diffs, state, writes
+
+
+class Copy(NamedTuple):
+    """Our version of a note that another program overwrote.
+
+    `lost` are the keys of our lines that it left out, with their numbers, `back` those of lines that we had
+    removed and it restored; `is_gone` if it deleted the note.
+    """
+
+    name: str
+    note: str
+    ours: bytes
+    lost: Mapping[bytes, int]
+    back: Collection[bytes] = ()
+    is_gone: bool = False
+
+    def lines(self, now: bytes = b"") -> list[str]:
+        """Return our lost lines that are not in `now`."""
+        known = writes.keys(now)
+        return [
+            text for text in writes.texts(self.ours) if self.lost.get(k := writes.key(text)) and not known[k]
+        ]
+
+
+def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) -> list[str]:
+    """Look for overwritten notes as `writes.update` does; report each once. Raises NoteUnreadable."""
+    writes.update(workspace, known or {})
+    return notices(workspace)
+
+
+def warnings(workspace: paths.Workspace) -> list[str]:
+    """Return the sentences of `check`, or the reason why it failed, without raising."""
+    try:
+        return check(workspace)
+    except CommonplaceError as error:
+        return [f"overwritten notes could not be looked for: {error}"]
+
+
+def notices(workspace: paths.Workspace) -> list[str]:
+    """Return a sentence for each overwritten version that was not reported yet."""
+    if not state.rows(workspace, "SELECT 1 FROM overwritten WHERE NOT told LIMIT 1"):
+        return []
+    query = "UPDATE overwritten SET told = 1 WHERE NOT told RETURNING name, note, data, bytes"
+    with state.writing(workspace, durable=False) as connection:
+        found: Any = connection.execute(query).fetchall()
+    return [_sentence(_read(*row)) for row in sorted(found)]
+
+
+def _sentence(copy: Copy) -> str:
+    note, lost, back = paths.shown(copy.note), sum(copy.lost.values()), len(copy.back)
+    first = next(iter(copy.lines()), "")
+    lines = f"{lost:,} lines" if lost != 1 else "a line"
+    again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
+    if copy.is_gone:
+        happened = f"{note} is gone, and {lines} of this memory with it ({paths.shown(first)})"
+    else:
+        parts = [f"without {lines} of this memory ({paths.shown(first)})"] if lost else []
+        parts += [f"with {again} corrected or forgotten"] if back else []
+        happened = f"another program saved {note} {' and '.join(parts)}"
+    restore = remedies.say("restore", copy.name, "it" if (lost, back) == (1, 0) else "ours")
+    return f"{happened}; our version is kept; if that was not meant, {restore}"
+
+
+def copies(workspace: paths.Workspace) -> list[Copy]:
+    """Return the overwritten versions, oldest first. Raises NoteUnreadable."""
+    return [
+        _read(*row)
+        for row in state.rows(workspace, "SELECT name, note, data, bytes FROM overwritten ORDER BY name")
+    ]
+
+
+def _read(name: str, note: bytes, data: str, packed: bytes) -> Copy:
+    about, ours = json.loads(data), b""
+    with suppress(zlib.error):
+        ours = zlib.decompress(packed)
+    lost = {bytes.fromhex(one): n for one, n in about["lost"].items()}
+    return Copy(
+        name, os.fsdecode(note), ours, lost, frozenset(map(bytes.fromhex, about["back"])), about["gone"]
+    )
+
+
+def save(workspace: paths.Workspace, copy: Copy) -> None:
+    """Write the bytes of a copy, or delete it if it has no line to restore or remove."""
+    if not (copy.lines() or copy.back):
+        discard(workspace, copy.name)
+        return
+    with state.writing(workspace) as connection:
+        values = zlib.compress(copy.ours, 1), copy.name
+        connection.execute("UPDATE overwritten SET bytes = ? WHERE name = ?", values)
+
+
+def discard(workspace: paths.Workspace, name: str) -> None:
+    """Delete an overwritten version, reported or not. Raises AccessDenied, NoteUnreadable."""
+    workspace.check_writable()
+    with state.writing(workspace) as connection:
+        connection.execute("DELETE FROM overwritten WHERE name = ?", (name,))
+
+
+def read(workspace: paths.Workspace, copy: Copy) -> bytes:
+    """Return the current bytes of a copy's note; b"" if it cannot be read."""
+    with suppress(OSError):
+        return workspace.files.read(copy.note, links=True)
+    return b""
+
+
+def put_back(
+    workspace: paths.Workspace,
+    note: str,
+    found: Iterable[Copy],
+    check: Callable[[Document, Document], bool] = lambda old, new: True,
+) -> tuple[int, int]:
+    """Merge several copies into their note and delete them; return the numbers of lines added and removed.
+
+    Raises PreviewOutdated, without a write, if `check(old, new)` is false for the merged note.
+    """
+    found, counts = list(found), (0, 0)
+
+    def compose(document: Document) -> Document:
+        nonlocal counts
+        merged = merge(document, found)
+        if not check(document, merged):
+            raise PreviewOutdated([note])
+        old, new = writes.keys(document.data), writes.keys(merged.data)
+        counts = (new - old).total(), (old - new).total()
+        return merged
+
+    writes.replace(workspace, workspace.root / note, compose)
+    for copy in found:
+        discard(workspace, copy.name)
+    return counts
+
+
+def merge(document: Document, found: Iterable[Copy]) -> Document:
+    """Return a note merged with the lost lines of copies, and without the lines of their `back`."""
+    for copy in found:
+        stays = [n for n, line in enumerate(document.bare) if writes.key(line) not in copy.back]
+        theirs = [document.bare[n].rstrip() for n in stays]
+        ours = Document.read(copy.ours, copy.note)
+        base = Document.read(writes.without(copy.ours, copy.lost), copy.note)
+        rows = diffs.merge(_rows(base), _rows(ours), theirs)
+        end = next((end for n in range(1, len(document.lines) + 1) if (end := document.end(n))), "\n")
+        texts = [ours.bare[at] + end if is_ours else document.lines[stays[at]] for is_ours, at in rows]
+        whole = [text if text.endswith(("\n", "\r")) else text + end for text in texts[:-1]]
+        document = document.with_text("".join([*whole, *texts[-1:]]))
+    return document
+
+
+def _rows(document: Document) -> list[str]:
+    return [line.rstrip() for line in document.bare]

@@ -1,0 +1,352 @@
+"""The last version of each note that we wrote, and who wrote its lines, so that none is lost unnoticed.
+
+An editor that read a note before our write and saves it afterwards saves it without our lines; so does a
+checkout or a sync tool. A version that lacks our lines, or has lines again that we took out, is reported
+once, and our version is kept (`storage.overwritten`). Only `restore` puts lines back.
+
+Rows of `state.sqlite`: `note` has a version, `line` the key of each line that we wrote or took out, with its
+writer, `overwritten` our version of a note that another program overwrote.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import re
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.base import paths
+from commonplace.base.database import Connection
+from commonplace.base.digests import blake2b, sha256
+from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
+from commonplace.storage import files, state
+
+if TYPE_CHECKING:
+    from commonplace.markdown.document import Document
+
+# Limits are counts, not ages: a clock that jumps a day ahead would drop everything at once.
+_MOST_NOTES = 30  # notes with a version, the last written
+_MOST_COPIES = 200
+_MOVED_S = 0.1  # for which an editor moves a file away that it writes anew
+_MOMENT_S = 1.0  # age of an empty file that an editor is filling
+_ENCODING = ("utf-8", "surrogateescape")
+_MARK = re.compile(r"^(?:[-*+]|[0-9]+[.)])\s+")  # of a list
+_COMMENT = re.compile(r"\s*<!--.*?-->")
+_OWNER = re.compile(r"\s*<!-- by: owner.*?-->")
+_BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
+_DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
+_DROP_COPIES = (
+    "DELETE FROM overwritten WHERE name NOT IN (SELECT name FROM overwritten ORDER BY name DESC LIMIT ?)"
+)
+
+
+class Writes:
+    """The version of one note as a `files.Guard`; make and use it under the lock of notes."""
+
+    def __init__(self, workspace: paths.Workspace, note: str, by: str = "", agent: str = "") -> None:
+        """Take a note by its path in the workspace, and the writer of the lines that say no other."""
+        self.workspace, self.note, self.writer = workspace, note, (by, agent)
+        self._id = os.fsencode(note)  # a name may be no UTF-8
+        self.version = b""  # the last, even if the note is gone
+        self.after = ""  # digest of the current bytes, empty for no file
+        self._old: list[int] = []  # `marks` of the file that our write replaced
+        for data, packed in state.rows(workspace, "SELECT data, bytes FROM note WHERE path = ?", (self._id,)):
+            with suppress(zlib.error):
+                self.version = zlib.decompress(packed)
+                self.after, self._old = (json.loads(data)[name] for name in ("after", "old"))
+        self._next = self.version, self.after, self._old
+
+    @property
+    def expects_file(self) -> bool:
+        """Tell whether our last write left a file."""
+        return bool(self.after)
+
+    def wrote(self, data: bytes) -> bool:
+        """Tell whether these bytes are our last write."""
+        return digest(data) == self.after
+
+    def is_shorter(self, data: bytes) -> bool:
+        """Tell whether these bytes are fewer than those of our last write."""
+        return bool(self.after) and len(data) < len(self.version)
+
+    def prepare(
+        self,
+        before: bytes | None,
+        old: os.stat_result | None,
+        after: bytes | None,
+        new: os.stat_result | None,
+    ) -> None:
+        """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
+        with state.writing(self.workspace, durable=False) as connection:
+            self._examine(connection, before, old)
+            was, now = (set(_plain(side or b"").split(b"\n")) for side in (before, after))
+            gone = set(map(key, map(_decoded, was - now)))
+            added = {key(text): _writer(text) or self.writer for text in map(_decoded, now - was)}
+            rows = [(one, self._id, 0, "", "") for one in gone - added.keys() - {_BLANK}]
+            rows += [(one, self._id, 1, *writer) for one, writer in added.items() if one != _BLANK]
+            connection.executemany("INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?, ?)", rows)
+            self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
+
+    def replaced(self) -> None:
+        """Confirm the replacement that was prepared last."""
+        self.version, self.after, self._old = self._next
+
+    def update(self, known: bytes | None = None) -> None:
+        """Compare the version with the note. Raises NoteUnreadable.
+
+        `known`: the note as it was opened in an editor; its lines were taken out on purpose.
+        """
+        try:
+            with self.workspace.files.open(self.note, links=True) as file:
+                status: os.stat_result | None = os.fstat(file.fileno())
+                assert status is not None
+                is_empty = not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S
+                if is_empty or files.is_open_for_writing(file.fileno()):
+                    return  # another program is writing it: next time
+                data: bytes | None = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            if known is None and (not self.expects_file or self._is_moving()):
+                return
+            data, status = None if known is None else b"", None
+        except OSError:  # not ours to read any more
+            if known is None:
+                return
+            data, status = b"", None
+        with state.writing(self.workspace, durable=False) as connection:
+            self._examine(connection, data, status, known or b"")
+            self._save(connection, data, status, [])
+
+    def put(self, version: bytes) -> None:
+        """Replace the bytes of the version, without what was forgotten."""
+        with state.writing(self.workspace) as connection:
+            for (data,) in connection.execute("SELECT data FROM note WHERE path = ?", (self._id,)):
+                row = json.loads(data) | ({"after": digest(version)} if self.after else {})
+            values = json.dumps(row), zlib.compress(version, 1), self._id
+            connection.execute("UPDATE note SET data = ?, bytes = ? WHERE path = ?", values)
+
+    def forget(self) -> None:
+        """Delete all that is kept of the note."""
+        with state.writing(self.workspace) as connection:
+            connection.execute("DELETE FROM note WHERE path = ?", (self._id,))
+            connection.execute("DELETE FROM line WHERE note = ?", (self._id,))
+
+    @property
+    def removed(self) -> set[bytes]:
+        """The keys of the lines that we took out of the note."""
+        found = state.rows(self.workspace, "SELECT key FROM line WHERE note = ? AND NOT ours", (self._id,))
+        return {one for (one,) in found}
+
+    def _standing(self, line: bytes) -> int | None:
+        """Return 1 for the key of a line that we wrote, 0 for one that we took out, None for any other."""
+        query = "SELECT ours FROM line WHERE key = ? AND note = ?"
+        return next((ours for (ours,) in state.rows(self.workspace, query, (line, self._id))), None)
+
+    def _examine(
+        self, connection: Connection, data: bytes | None, status: os.stat_result | None, known: bytes = b""
+    ) -> None:
+        """Keep our version if the note lacks lines of it, or has lines again that we took out."""
+        if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
+            return  # the last: a writer was killed before the rename
+        there = b"\n".join(self._others()) if data is None else data
+        now, was = keys(there), keys(self.version)
+        flat, words = (
+            " ".join(map(_words, _lines(there))),
+            {key(one): _words(one) for one in _lines(self.version)},
+        )
+        lost = {
+            one: n
+            for one, n in (was - now - keys(known)).items()
+            if words[one] not in flat and self._standing(one) == 1  # in it: wrapped anew
+        }
+        back = [one for one in (now - was if data is not None else ()) if self._standing(one) == 0]
+        if back or any(not line.startswith("#") for line in _lines(self.version) if key(line) in lost):
+            second, rest = divmod(time.time_ns(), 10**9)
+            name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
+            keep(connection, name, self.note, self.version, lost, back, is_gone=data is None)
+
+    def _save(
+        self, connection: Connection, data: bytes | None, status: os.stat_result | None, old: list[int]
+    ) -> tuple[bytes, str, list[int]]:
+        """Make these bytes the version of the note; None keeps the last, of a note that is gone."""
+        version, row = (
+            self.version if data is None else data,
+            {"after": digest(data), "now": marks(status), "old": old},
+        )
+        values = self._id, time.time(), json.dumps(row), zlib.compress(version, 1)
+        connection.execute("INSERT OR REPLACE INTO note(path, at, data, bytes) VALUES (?, ?, ?, ?)", values)
+        return version, digest(data), old
+
+    def _others(self) -> Iterator[bytes]:
+        """Yield the bytes of all other notes of the workspace."""
+        root = self.workspace.root
+        for folder, names, found in os.walk(root):
+            names[:] = [name for name in names if not name.startswith(".")]
+            inside = (os.path.relpath(os.path.join(folder, name), root) for name in found)
+            notes = [
+                one for one in inside if one.endswith(".md") and not os.path.basename(one).startswith(".")
+            ]
+            yield from (data for path, data in self.workspace.files.each(notes) if data and path != self.note)
+
+    def _is_moving(self) -> bool:
+        """Tell whether a missing file comes back at once: some editors move it away to save it."""
+        notes = self.workspace.files
+        with suppress(OSError):
+            if 0 <= time.time() - notes.stat(os.path.dirname(self.note)).st_mtime < _MOVED_S:
+                time.sleep(_MOVED_S)
+        return notes.is_file(self.note)
+
+
+def keep(
+    connection: Connection,
+    name: str,
+    note: str,
+    ours: bytes,
+    lost: Mapping[bytes, int],
+    back: Iterable[bytes] = (),
+    *,
+    is_gone: bool = False,
+    is_told: bool = False,
+) -> None:
+    """Insert an overwritten version; see `overwritten.Copy`."""
+    about = {"lost": {one.hex(): n for one, n in lost.items()}, "back": [one.hex() for one in back]}
+    row = name, os.fsencode(note), is_told, json.dumps(about | {"gone": is_gone}), zlib.compress(ours, 1)
+    connection.execute("INSERT OR IGNORE INTO overwritten VALUES (?, ?, ?, ?, ?)", row)
+    connection.execute(_DROP_COPIES, (_MOST_COPIES,))
+
+
+def replace(
+    workspace: paths.Workspace,
+    path: Path,
+    compose: Callable[[Document], Document],
+    *,
+    timeout_s: float = LOCK_WAIT_S,
+) -> None:
+    """Read a note of a workspace, compose its next version and write it whole, under the lock of notes.
+
+    A missing note reads as empty; its encoding, line ends and mode stay. Raises AccessDenied, NoteUnreadable,
+    LockTimeout, Busy.
+    """
+    from commonplace.markdown.document import Document  # which `undo` and `check` do not need
+
+    workspace.check_writable()
+    files.replace(
+        path,
+        lambda data: compose(Document.read(data, str(path)).checked()).data,
+        lock=paths.lock_file(workspace, "notes"), timeout_s=timeout_s, within=workspace.root,
+        guard=lambda: guard(workspace, path),
+    )  # fmt: skip
+
+
+def guard(workspace: paths.Workspace, path: Path | str, by: str = "", agent: str = "") -> Writes:
+    """Return the version of a note of a workspace; `by` and `agent` wrote the lines that say no other."""
+    return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root), by, agent)
+
+
+def update(workspace: paths.Workspace, known: Mapping[str, bytes]) -> None:
+    """Look for notes that other programs overwrote since the last write or sync. Raises NoteUnreadable.
+
+    `known`: notes as they were opened in an editor, whose lines were taken out on purpose.
+    """
+    found = state.rows(workspace, "SELECT path, data FROM note ORDER BY at DESC")
+    notes = [(os.fsdecode(path), row) for path, row in found]
+    changed = [note for note, row in notes if note in known or not _is_as_written(workspace, note, row)]
+    if changed or len(notes) > _MOST_NOTES:
+        with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
+            for note in changed:
+                Writes(workspace, note).update(known.get(note))
+            if len(notes) > _MOST_NOTES:
+                with state.writing(workspace, durable=False) as connection:
+                    connection.execute(_DROP_NOTES, (_MOST_NOTES,))
+
+
+def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
+    status = None
+    with suppress(OSError):
+        status = os.stat(workspace.root / note)
+    return bool(marks(status) == json.loads(row)["now"])
+
+
+def attributed(workspace: paths.Workspace, data: bytes) -> bytes:
+    """Return a note with its writer on each line of an agent or a tool that names none, or the owner."""
+    query = "SELECT writer, agent FROM line WHERE key = ? AND ours AND writer NOT IN ('', 'owner')"
+    lines = list(map(_decoded, data.split(b"\n")))
+    for number, line in enumerate(lines):
+        if (_writer(line) or ("owner", ""))[0] == "owner" and key(line) != _BLANK:
+            for by, agent in state.rows(workspace, query, (key(line),))[:1]:
+                comment = f" <!-- by: {by}{f'; agent: {agent}' if agent else ''} -->"
+                lines[number] = _OWNER.sub("", line).rstrip() + comment
+    return "\n".join(lines).encode(*_ENCODING)
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def key(line: str) -> bytes:
+    """Return the key of a line: a hash of its words without list mark and comments."""
+    return blake2b(_words(line).encode(*_ENCODING), digest_size=6).digest()
+
+
+def _words(line: str) -> str:
+    return " ".join(_MARK.sub("", _COMMENT.sub("", line).strip()).split())
+
+
+_BLANK = key("")
+
+
+def _writer(line: str) -> tuple[str, str] | None:
+    """Return the writer and agent that a comment of a line names."""
+    return (found[1], (found[2] or "").strip()) if (found := _BY.search(line)) else None
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode(*_ENCODING)
+
+
+def keys(data: bytes) -> Counter[bytes]:
+    """Count the keys of the lines of a note that are not blank."""
+    return Counter(one for one in map(key, _lines(data)) if one != _BLANK)
+
+
+def texts(data: bytes) -> list[str]:
+    """Return the lines of a note that are not blank, stripped."""
+    return list(filter(None, _lines(data)))
+
+
+def _lines(data: bytes) -> list[str]:
+    return [line.strip() for line in _plain(data).decode(*_ENCODING).split("\n")]
+
+
+def _plain(data: bytes) -> bytes:
+    """Return a text as UTF-8 without a byte order mark, from whichever Unicode encoding."""
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return data.decode("utf-16", "replace").encode(*_ENCODING)
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def without(data: bytes, lost: Mapping[bytes, int]) -> bytes:
+    """Return a version without some lines: a merge from that base puts them in if either side has them."""
+    left, rest = Counter(lost), list[bytes]()
+    for line in _plain(data).splitlines(keepends=True):
+        one = key(line.decode(*_ENCODING))
+        if left[one] > 0:
+            left[one] -= 1
+        else:
+            rest.append(line)
+    return b"".join(rest)
+
+
+def digest(data: bytes | None) -> str:
+    """Return the digest of some bytes; empty for no file."""
+    return "" if data is None else sha256(data).hexdigest()[:32]
+
+
+def marks(status: os.stat_result | None) -> list[int]:
+    """Return the inode, size and time (ns) of a file; empty for no file."""
+    return [status.st_ino, status.st_size, status.st_mtime_ns] if status else []
