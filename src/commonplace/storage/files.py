@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.digests import sha256
@@ -24,6 +24,9 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, locked
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from commonplace.storage.writes import Writes
 
 _ATTEMPTS = 50  # retries while other programs keep changing the file
 _POLITE = 4  # of them before our write displaces the other, and is composed upon it
@@ -37,32 +40,6 @@ _LOOK_S = 0.01  # between two looks at a file
 
 class Busy(NoteUnreadable):
     """Another program kept writing a file for longer than `_PATIENCE_S`."""
-
-
-class Guard(Protocol):
-    """A record of our writes to one file, to notice when another program overwrites them."""
-
-    @property
-    def expects_file(self) -> bool:
-        """Tell whether our last write left a file."""
-
-    def wrote(self, data: bytes) -> bool:
-        """Tell whether these bytes are our last write."""
-
-    def is_shorter(self, data: bytes) -> bool:
-        """Tell whether these bytes are fewer than those of our last write."""
-
-    def prepare(
-        self,
-        before: bytes | None,
-        old: os.stat_result | None,
-        after: bytes | None,
-        new: os.stat_result | None,
-    ) -> None:
-        """Record a replacement before it happens, with the status of both files; once for each attempt."""
-
-    def replaced(self) -> None:
-        """Confirm the replacement that was prepared last."""
 
 
 class _Place(NamedTuple):
@@ -138,7 +115,7 @@ def replace(
     lock: Path,
     timeout_s: float = LOCK_WAIT_S,
     within: Path | None = None,
-    guard: Callable[[], Guard] | None = None,
+    guard: Callable[[], Writes] | None = None,
 ) -> None:
     """Read a file, compose its new content, and replace it.
 
@@ -169,7 +146,7 @@ def exchange(
     *,
     lock: Path,
     within: Path | None = None,
-    guard: Guard | None = None,
+    guard: Writes | None = None,
     mode: int = 0,
 ) -> bool:
     """Replace the bytes `before` of a file by `after`; None: no file. The caller holds `lock`.
@@ -264,7 +241,7 @@ def _temporary_name(name: str, lock: Path) -> str:
 
 
 @contextmanager
-def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
+def _settled(place: _Place, guard: Writes | None) -> Iterator[_Original]:
     """Read a file once no program seems to be writing it. Raises Busy after `_PATIENCE_S`."""
     began, last = time.monotonic(), None
     while True:
@@ -283,7 +260,7 @@ def _settled(place: _Place, guard: Guard | None) -> Iterator[_Original]:
 
 
 def _is_settling(
-    original: _Original, last: os.stat_result | None, guard: Guard | None, waited: float
+    original: _Original, last: os.stat_result | None, guard: Writes | None, waited: float
 ) -> bool:
     """Tell whether another program seems to be writing a file."""
     status = original.status
@@ -321,7 +298,7 @@ def _put(
     place: _Place,
     original: _Original,
     after: bytes | None,
-    guard: Guard | None,
+    guard: Writes | None,
     mode: int = 0,
     *,
     insist: bool = False,
@@ -371,7 +348,7 @@ def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
     return False
 
 
-def _late_s(original: _Original, guard: Guard | None) -> float:
+def _late_s(original: _Original, guard: Writes | None) -> float:
     """Return how long to look for late saves; 0 if the file is our write and older than `_RECENT_S`."""
     if original.status is None or not guard or not guard.wrote(original.data):
         return 4 * _LATE_S  # an editor may be at work

@@ -48,7 +48,7 @@ _DROP_COPIES = (
 
 
 class Writes:
-    """The version of one note as a `files.Guard`; make and use it under the lock of notes."""
+    """Our version of one note, compared and kept at each write; make and use it under the lock of notes."""
 
     def __init__(self, workspace: paths.Workspace, note: str, by: str = "", agent: str = "") -> None:
         """Take a note by its path in the workspace, and the writer of the lines that say no other."""
