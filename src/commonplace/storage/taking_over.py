@@ -160,9 +160,6 @@ class _Old:
         for folder, kind in _KINDS.items():
             for path, record in self.signed(folder, kind):
                 self.put(kind, Path(path).stem, record)
-        for path, record in self.signed("batches.json", "batches"):
-            if not self.workspace.kept.is_file(path):
-                self.workspace.kept.exchange(path, records.encode(record))
         for _, record in self.signed("pending", "pending"):
             self.put("session", keyvalue.of_session(str(record.get("session"))), record)
         for _, record in self.signed("consolidated.json", "consolidated"):
