@@ -1,4 +1,4 @@
-"""The last versions of notes and the writers of their lines: which are kept, and what damages them.
+"""The last versions of notes and the writers of their entries: which are kept, and what damages them.
 
 What is said and restored is in `tests/life/test_overwritten.py`.
 """
@@ -119,7 +119,7 @@ def test_the_versions_of_the_notes_written_last_are_kept(
     assert kept == [b"memory/2026-02-0%d.md" % day for day in (4, 5, 6)]
 
 
-def test_who_wrote_a_line_is_known_whatever_its_comments_say(workspace: paths.Workspace) -> None:
+def test_who_wrote_an_entry_is_known_whatever_its_comments_say(workspace: paths.Workspace) -> None:
     agent = Provenance("agent", "scout")
     layout.remember(workspace, "The lamp is lit.", now=NOW, times=False, provenance=agent)
     remember(workspace, "The door is shut.")

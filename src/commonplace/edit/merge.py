@@ -100,7 +100,8 @@ def plan(
         return Merge(copy, note, (Change(note, None, theirs), Change(copy, theirs, None)), uncertain=1)
     sides = (Document.read(mine, note).checked(), Document.read(theirs, note).checked())
     removed = set[bytes]() if _is_undone(workspace, copy, theirs) else writes.guard(workspace, note).removed
-    merging = _Merging(*sides, lambda line: writes.key(line) in removed)
+    gone = {first for one, first, _ in writes.blocks(sides[1].bare) if one in removed}
+    merging = _Merging(*sides, gone.__contains__)
     merged, edit = merging.merged()
     held = {path: corpus.glance(path) for path in corpus.paths if path != note}
     others = shifted(held, {note: edit.follower(note)}).items()
@@ -204,8 +205,8 @@ def blocks(document: Document) -> list[Block]:
 class _Merging:
     """The blocks of a note and of its copy: which are the same, and where those of the copy alone go."""
 
-    def __init__(self, note: Document, copy: Document, is_removed: Callable[[str], bool]) -> None:
-        """Match the blocks and place the others; `is_removed` tells of a line that we took out."""
+    def __init__(self, note: Document, copy: Document, is_removed: Callable[[int], bool]) -> None:
+        """Match the blocks and place the others; `is_removed` tells of a line in `copy` that we took out."""
         self.note, self.copy, self._is_removed = note, copy, is_removed
         self.mine, self.theirs = blocks(note), blocks(copy)
         self.same: dict[int, int] = {}  # blocks of the copy by number, and those of the note
@@ -257,7 +258,7 @@ class _Merging:
         common = (self.same[n] for n in later if n in self.same and self.theirs[n].section == block.section)
         behind = next(common, None)
         kind = "added"
-        if self._is_removed(self.copy.bare[block.first]):
+        if self._is_removed(block.first):
             kind = "dropped"
         elif block.kind and self.mine and self.mine[0].kind == block.kind:
             kind = "differing"  # front matter: that of the note stands

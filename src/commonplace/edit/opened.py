@@ -87,8 +87,8 @@ class Editing:
         if any(run.about.kind == "forget" for run in since):
             gone = self._record.removed - self._removed
             document = Document.read(self.before, self._note)
-            stays = [line for line in document.lines if writes.key(line) not in gone]
-            self.before = document.with_text("".join(stays)).data
+            stays = writes.staying(document.bare, dict.fromkeys(gone, len(document.bare)))
+            self.before = document.with_text("".join(document.lines[n] for n in stays)).data
         said = overwritten.check(self._workspace, {self._note: self.before})
         fresh = [copy for copy in overwritten.copies(self._workspace) if copy.name not in self._known]
         mine = tuple(copy for copy in fresh if copy.note == self._note)

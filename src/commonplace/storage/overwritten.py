@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,8 +20,8 @@ from commonplace.storage import diffs, state, writes
 class Copy(NamedTuple):
     """Our version of a note that another program overwrote.
 
-    `lost` are the keys of our lines that it left out, with their numbers, `back` those of lines that we had
-    removed and it restored; `is_gone` if it deleted the note.
+    `lost` are the keys of our entries that it left out, with their numbers, `back` those of entries that we
+    had removed and it restored; `is_gone` if it deleted the note.
     """
 
     name: str
@@ -31,11 +32,10 @@ class Copy(NamedTuple):
     is_gone: bool = False
 
     def lines(self, now: bytes = b"") -> list[str]:
-        """Return our lost lines that are not in `now`."""
-        known = writes.keys(now)
-        return [
-            text for text in writes.texts(self.ours) if self.lost.get(k := writes.key(text)) and not known[k]
-        ]
+        """Return the lines of our lost entries that are not in `now`."""
+        lines = writes.lines_of(self.ours)
+        gone = Counter(self.lost) - writes.keys(now)
+        return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, gone)))]
 
 
 def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) -> list[str]:
@@ -63,7 +63,7 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(copy: Copy) -> str:
-    note, lost, back = paths.shown(copy.note), sum(copy.lost.values()), len(copy.back)
+    note, lost, back = paths.shown(copy.note), len(copy.lines()), len(copy.back)
     first = next(iter(copy.lines()), "")
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
@@ -149,17 +149,13 @@ def put_back(
 def merge(document: Document, found: Iterable[Copy]) -> Document:
     """Return a note merged with the lost lines of copies, and without the lines of their `back`."""
     for copy in found:
-        stays = [n for n, line in enumerate(document.bare) if writes.key(line) not in copy.back]
+        stays = writes.staying(document.bare, dict.fromkeys(copy.back, len(document.bare)))
         theirs = [document.bare[n].rstrip() for n in stays]
         ours = Document.read(copy.ours, copy.note)
-        base = Document.read(writes.without(copy.ours, copy.lost), copy.note)
-        rows = diffs.merge(_rows(base), _rows(ours), theirs)
+        own = [line.rstrip() for line in ours.bare]
+        rows = diffs.merge([own[n] for n in writes.staying(ours.bare, copy.lost)], own, theirs)
         end = next((end for n in range(1, len(document.lines) + 1) if (end := document.end(n))), "\n")
         texts = [ours.bare[at] + end if is_ours else document.lines[stays[at]] for is_ours, at in rows]
         whole = [text if text.endswith(("\n", "\r")) else text + end for text in texts[:-1]]
         document = document.with_text("".join([*whole, *texts[-1:]]))
     return document
-
-
-def _rows(document: Document) -> list[str]:
-    return [line.rstrip() for line in document.bare]

@@ -1,11 +1,12 @@
-"""The last version of each note that we wrote, and who wrote its lines, so that none is lost unnoticed.
+"""The last version of each note that we wrote, and who wrote its entries, so that none is lost unnoticed.
 
 An editor that read a note before our write and saves it afterwards saves it without our lines; so does a
 checkout or a sync tool. A version that lacks our lines, or has lines again that we took out, is reported
 once, and our version is kept (`storage.overwritten`). Only `restore` puts lines back.
 
-Rows of `state.sqlite`: `note` has a version, `line` the key of each line that we wrote or took out, with its
-writer, `overwritten` our version of a note that another program overwrote.
+Rows of `state.sqlite`: `note` has a version, `entry` the key of each entry (a heading, list item or
+paragraph) that we wrote or took out, with its writer, `overwritten` our version of a note that another
+program overwrote.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,12 +87,12 @@ class Writes:
         """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
         with state.writing(self.workspace, durable=False) as connection:
             self._examine(connection, before, old)
-            was, now = (set(_plain(side or b"").split(b"\n")) for side in (before, after))
-            gone = set(map(key, map(_decoded, was - now)))
-            added = {key(text): _writer(text) or self.writer for text in map(_decoded, now - was)}
-            rows = [(one, self._id, 0, "", "") for one in gone - added.keys() - {_BLANK}]
-            rows += [(one, self._id, 1, *writer) for one, writer in added.items() if one != _BLANK]
-            connection.executemany("INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?, ?)", rows)
+            was, now = _entries(before or b""), _entries(after or b"")
+            rows = [(one, self._id, 0, "", "") for one in was.keys() - now.keys()]
+            rows += [
+                (one, self._id, 1, *(_writer(now[one]) or self.writer)) for one in now.keys() - was.keys()
+            ]
+            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)", rows)
             self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
 
     def replaced(self) -> None:
@@ -135,18 +136,18 @@ class Writes:
         """Delete all that is kept of the note."""
         with state.writing(self.workspace) as connection:
             connection.execute("DELETE FROM note WHERE path = ?", (self._id,))
-            connection.execute("DELETE FROM line WHERE note = ?", (self._id,))
+            connection.execute("DELETE FROM entry WHERE note = ?", (self._id,))
 
     @property
     def removed(self) -> set[bytes]:
-        """The keys of the lines that we took out of the note."""
-        found = state.rows(self.workspace, "SELECT key FROM line WHERE note = ? AND NOT ours", (self._id,))
+        """The keys of the entries that we took out of the note."""
+        found = state.rows(self.workspace, "SELECT key FROM entry WHERE note = ? AND NOT ours", (self._id,))
         return {one for (one,) in found}
 
-    def _standing(self, line: bytes) -> int | None:
-        """Return 1 for the key of a line that we wrote, 0 for one that we took out, None for any other."""
-        query = "SELECT ours FROM line WHERE key = ? AND note = ?"
-        return next((ours for (ours,) in state.rows(self.workspace, query, (line, self._id))), None)
+    def _standing(self, entry: bytes) -> int | None:
+        """Return 1 for the key of an entry that we wrote, 0 for one that we took out, None for any other."""
+        query = "SELECT ours FROM entry WHERE key = ? AND note = ?"
+        return next((ours for (ours,) in state.rows(self.workspace, query, (entry, self._id))), None)
 
     def _examine(
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, known: bytes = b""
@@ -154,19 +155,14 @@ class Writes:
         """Keep our version if the note lacks lines of it, or has lines again that we took out."""
         if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
             return  # the last: a writer was killed before the rename
-        there = b"\n".join(self._others()) if data is None else data
-        now, was = keys(there), keys(self.version)
-        flat, words = (
-            " ".join(map(_words, _lines(there))),
-            {key(one): _words(one) for one in _lines(self.version)},
-        )
-        lost = {
-            one: n
-            for one, n in (was - now - keys(known)).items()
-            if words[one] not in flat and self._standing(one) == 1  # in it: wrapped anew
-        }
+        there = b"\n\n".join(self._others()) if data is None else data
+        now, was, entries = keys(there), keys(self.version), _entries(self.version)
+        lines = set(lines_of(there))
+        stands = {one for one in entries if lines.issuperset(entries[one].split("\n"))}  # taken apart
+        missing = {one: n for one, n in (was - now - keys(known)).items() if one not in stands}
+        lost = {one: n for one, n in missing.items() if self._standing(one) == 1}
         back = [one for one in (now - was if data is not None else ()) if self._standing(one) == 0]
-        if back or any(not line.startswith("#") for line in _lines(self.version) if key(line) in lost):
+        if back or any(not entries[one].startswith("#") for one in lost):
             second, rest = divmod(time.time_ns(), 10**9)
             name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
             keep(connection, name, self.note, self.version, lost, back, is_gone=data is None)
@@ -175,10 +171,8 @@ class Writes:
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, old: list[int]
     ) -> tuple[bytes, str, list[int]]:
         """Make these bytes the version of the note; None keeps the last, of a note that is gone."""
-        version, row = (
-            self.version if data is None else data,
-            {"after": digest(data), "now": marks(status), "old": old},
-        )
+        version = self.version if data is None else data
+        row = {"after": digest(data), "now": marks(status), "old": old}
         values = self._id, time.time(), json.dumps(row), zlib.compress(version, 1)
         connection.execute("INSERT OR REPLACE INTO note(path, at, data, bytes) VALUES (?, ?, ?, ?)", values)
         return version, digest(data), old
@@ -274,72 +268,78 @@ def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
 
 
 def attributed(workspace: paths.Workspace, data: bytes) -> bytes:
-    """Return a note with its writer on each line of an agent or a tool that names none, or the owner."""
-    query = "SELECT writer, agent FROM line WHERE key = ? AND ours AND writer NOT IN ('', 'owner')"
-    lines = list(map(_decoded, data.split(b"\n")))
-    for number, line in enumerate(lines):
-        if (_writer(line) or ("owner", ""))[0] == "owner" and key(line) != _BLANK:
-            for by, agent in state.rows(workspace, query, (key(line),))[:1]:
+    """Return a note with its writer on each entry of an agent or a tool that names none, or the owner."""
+    query = "SELECT writer, agent FROM entry WHERE key = ? AND ours AND writer NOT IN ('', 'owner')"
+    lines = _decoded(data).split("\n")
+    for entry, first, last in list(blocks(lines)):
+        if (_writer("\n".join(lines[first:last])) or ("owner", ""))[0] == "owner":
+            for by, agent in state.rows(workspace, query, (entry,))[:1]:
                 comment = f" <!-- by: {by}{f'; agent: {agent}' if agent else ''} -->"
-                lines[number] = _OWNER.sub("", line).rstrip() + comment
+                lines[first] = _OWNER.sub("", lines[first]).rstrip() + comment
     return "\n".join(lines).encode(*_ENCODING)
 
 
-# --- lines ---------------------------------------------------------------------------------------------
+# --- entries -------------------------------------------------------------------------------------------
 
 
-def key(line: str) -> bytes:
-    """Return the key of a line: a hash of its words without list mark and comments."""
-    return blake2b(_words(line).encode(*_ENCODING), digest_size=6).digest()
+def blocks(lines: Sequence[str]) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the key of each entry, and its lines `first` to `last` (half-open, from 0).
 
-
-def _words(line: str) -> str:
-    return " ".join(_MARK.sub("", _COMMENT.sub("", line).strip()).split())
-
-
-_BLANK = key("")
-
-
-def _writer(line: str) -> tuple[str, str] | None:
-    """Return the writer and agent that a comment of a line names."""
-    return (found[1], (found[2] or "").strip()) if (found := _BY.search(line)) else None
-
-
-def _decoded(line: bytes) -> str:
-    return line.decode(*_ENCODING)
+    The key is a hash of its words, without list mark and comments, however they are wrapped.
+    """
+    start = -1
+    for number, line in enumerate([*map(str.strip, lines), ""]):
+        is_over = not line or line[0] == "#" or _MARK.match(line)
+        if start >= 0 and (is_over or lines[start].lstrip()[0] == "#"):
+            text = " ".join(_COMMENT.sub("", " ".join(lines[start:number])).split())
+            if text := _MARK.sub("", text):
+                yield blake2b(text.encode(*_ENCODING), digest_size=6).digest(), start, number
+            start = -1
+        if line and start < 0:
+            start = number
 
 
 def keys(data: bytes) -> Counter[bytes]:
-    """Count the keys of the lines of a note that are not blank."""
-    return Counter(one for one in map(key, _lines(data)) if one != _BLANK)
+    """Count the keys of the entries of a note."""
+    return Counter(one for one, _, _ in blocks(lines_of(data)))
+
+
+def _entries(data: bytes) -> dict[bytes, str]:
+    """Return the text of each entry of a note by its key."""
+    lines = lines_of(data)
+    return {one: "\n".join(lines[first:last]) for one, first, last in blocks(lines)}
+
+
+def staying(lines: Sequence[str], gone: Mapping[bytes, int]) -> list[int]:
+    """Return the indexes of the lines that are in none of the entries `gone`, each as often as counted."""
+    left, taken = Counter(gone), set[int]()
+    for one, first, last in blocks(lines):
+        if left[one] > 0:
+            left[one] -= 1
+            taken.update(range(first, last))
+    return [number for number in range(len(lines)) if number not in taken]
+
+
+def _writer(entry: str) -> tuple[str, str] | None:
+    """Return the writer and agent that a comment of an entry names."""
+    return (found[1], (found[2] or "").strip()) if (found := _BY.search(entry)) else None
 
 
 def texts(data: bytes) -> list[str]:
     """Return the lines of a note that are not blank, stripped."""
-    return list(filter(None, _lines(data)))
+    return list(filter(None, lines_of(data)))
 
 
-def _lines(data: bytes) -> list[str]:
-    return [line.strip() for line in _plain(data).decode(*_ENCODING).split("\n")]
+def lines_of(data: bytes) -> list[str]:
+    """Return the lines of a note, stripped."""
+    return [line.strip() for line in _decoded(data).split("\n")]
 
 
-def _plain(data: bytes) -> bytes:
-    """Return a text as UTF-8 without a byte order mark, from whichever Unicode encoding."""
+def _decoded(data: bytes) -> str:
+    """Return the text of a note, without a byte order mark, from whichever Unicode encoding."""
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return data.decode("utf-16", "replace").encode(*_ENCODING)
-    return data.removeprefix(codecs.BOM_UTF8)
-
-
-def without(data: bytes, lost: Mapping[bytes, int]) -> bytes:
-    """Return a version without some lines: a merge from that base puts them in if either side has them."""
-    left, rest = Counter(lost), list[bytes]()
-    for line in _plain(data).splitlines(keepends=True):
-        one = key(line.decode(*_ENCODING))
-        if left[one] > 0:
-            left[one] -= 1
-        else:
-            rest.append(line)
-    return b"".join(rest)
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(codecs.BOM_UTF8).decode(*_ENCODING)
 
 
 def digest(data: bytes | None) -> str:

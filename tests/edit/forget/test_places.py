@@ -35,7 +35,7 @@ def test_places_of_a_workspace_are_in_the_table() -> None:
     places = {**vars(workspace), "memory_file": workspace.memory_file}
     for name in ("root", "files", "derived", "reader", "state", "kept", "index"):
         del places[name]
-    assert len(places) >= 7
+    assert len(places) >= 6
     named = {name.rstrip("/").rpartition("/")[2] for name in NAMED.split()}
     for name, place in places.items():
         assert place.parent in (Path("/w"), workspace.state)
