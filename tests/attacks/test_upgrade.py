@@ -14,7 +14,6 @@ from commonplace.base import paths
 from commonplace.edit import resolve
 from commonplace.edit.forget import stores
 from commonplace.index import rules
-from commonplace.markdown import document
 from commonplace.providers.cache import AnswerCache, answer_key
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.llm.base import Completion, Message, Request
@@ -51,7 +50,6 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Rules:
 
     def use(version: str) -> None:
         monkeypatch.setattr(redact, "_merged", known if version == "today" else lacking)
-        monkeypatch.setattr(document, "_recent", document._parse)  # another program remembers nothing
         monkeypatch.setattr(resolve, "_recent", resolve._read)
         digest = hashlib.sha256(version.encode()).hexdigest()
         monkeypatch.setitem(rules.VERSIONS, rules.REDACTION, digest)
