@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from commonplace.base import paths
 from commonplace.base.digests import sha256
@@ -24,9 +24,6 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, locked
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.tuples import NamedTuple
-
-if TYPE_CHECKING:
-    from commonplace.storage.writes import Writes
 
 _ATTEMPTS = 50  # retries while other programs keep changing the file
 _POLITE = 4  # of them before our write displaces the other, and is composed upon it
@@ -40,6 +37,18 @@ _LOOK_S = 0.01  # between two looks at a file
 
 class Busy(NoteUnreadable):
     """Another program kept writing a file for longer than `_PATIENCE_S`."""
+
+
+Status = os.stat_result | None  # None: no file
+
+
+class _Guard(Protocol):  # `storage.writes.Writes`
+    after: str
+    version: bytes
+
+    def wrote(self, data: bytes) -> bool: ...
+    def replaced(self) -> None: ...
+    def prepare(self, before: bytes | None, old: Status, after: bytes | None, new: Status) -> None: ...
 
 
 class _Place(NamedTuple):
@@ -115,7 +124,7 @@ def replace(
     lock: Path,
     timeout_s: float = LOCK_WAIT_S,
     within: Path | None = None,
-    guard: Callable[[], Writes] | None = None,
+    guard: Callable[[], _Guard] | None = None,
 ) -> None:
     """Read a file, compose its new content, and replace it.
 
@@ -146,7 +155,7 @@ def exchange(
     *,
     lock: Path,
     within: Path | None = None,
-    guard: Writes | None = None,
+    guard: _Guard | None = None,
     mode: int = 0,
 ) -> bool:
     """Replace the bytes `before` of a file by `after`; None: no file. The caller holds `lock`.
@@ -241,7 +250,7 @@ def _temporary_name(name: str, lock: Path) -> str:
 
 
 @contextmanager
-def _settled(place: _Place, guard: Writes | None) -> Iterator[_Original]:
+def _settled(place: _Place, guard: _Guard | None) -> Iterator[_Original]:
     """Read a file once no program seems to be writing it. Raises Busy after `_PATIENCE_S`."""
     began, last = time.monotonic(), None
     while True:
@@ -260,14 +269,14 @@ def _settled(place: _Place, guard: Writes | None) -> Iterator[_Original]:
 
 
 def _is_settling(
-    original: _Original, last: os.stat_result | None, guard: Writes | None, waited: float
+    original: _Original, last: os.stat_result | None, guard: _Guard | None, waited: float
 ) -> bool:
     """Tell whether another program seems to be writing a file."""
     status = original.status
     if status is None:
-        return guard is not None and guard.expects_file and waited < _MOMENT_S  # vim moves a file away first
+        return guard is not None and bool(guard.after) and waited < _MOMENT_S  # vim moves a file away first
     is_open = is_open_for_writing(original.descriptor)
-    is_shorter = guard is not None and guard.is_shorter(original.data)
+    is_shorter = guard is not None and bool(guard.after) and len(original.data) < len(guard.version)
     young_s = _GROWING_S if is_shorter else 0 if original.data else _MOMENT_S
     if is_open or 0 <= time.time() - status.st_mtime < young_s:
         return True
@@ -298,7 +307,7 @@ def _put(
     place: _Place,
     original: _Original,
     after: bytes | None,
-    guard: Writes | None,
+    guard: _Guard | None,
     mode: int = 0,
     *,
     insist: bool = False,
@@ -348,7 +357,7 @@ def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
     return False
 
 
-def _late_s(original: _Original, guard: Writes | None) -> float:
+def _late_s(original: _Original, guard: _Guard | None) -> float:
     """Return how long to look for late saves; 0 if the file is our write and older than `_RECENT_S`."""
     if original.status is None or not guard or not guard.wrote(original.data):
         return 4 * _LATE_S  # an editor may be at work

@@ -56,7 +56,7 @@ class Writes:
         self.workspace, self.note, self.writer = workspace, note, (by, agent)
         self._id = os.fsencode(note)  # a name may be no UTF-8
         self.version = b""  # the last, even if the note is gone
-        self.after = ""  # digest of the current bytes, empty for no file
+        self.after = ""  # digest of the bytes of our last write, empty for no file
         self._old: list[int] = []  # `marks` of the file that our write replaced
         for data, packed in state.rows(workspace, "SELECT data, bytes FROM note WHERE path = ?", (self._id,)):
             with suppress(zlib.error):
@@ -64,25 +64,12 @@ class Writes:
                 self.after, self._old = (json.loads(data)[name] for name in ("after", "old"))
         self._next = self.version, self.after, self._old
 
-    @property
-    def expects_file(self) -> bool:
-        """Tell whether our last write left a file."""
-        return bool(self.after)
-
     def wrote(self, data: bytes) -> bool:
         """Tell whether these bytes are our last write."""
         return digest(data) == self.after
 
-    def is_shorter(self, data: bytes) -> bool:
-        """Tell whether these bytes are fewer than those of our last write."""
-        return bool(self.after) and len(data) < len(self.version)
-
     def prepare(
-        self,
-        before: bytes | None,
-        old: os.stat_result | None,
-        after: bytes | None,
-        new: os.stat_result | None,
+        self, before: bytes | None, old: files.Status, after: bytes | None, new: files.Status
     ) -> None:
         """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
         with state.writing(self.workspace, durable=False) as connection:
@@ -106,14 +93,14 @@ class Writes:
         """
         try:
             with self.workspace.files.open(self.note, links=True) as file:
-                status: os.stat_result | None = os.fstat(file.fileno())
+                status: files.Status = os.fstat(file.fileno())
                 assert status is not None
                 is_empty = not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S
                 if is_empty or files.is_open_for_writing(file.fileno()):
                     return  # another program is writing it: next time
                 data: bytes | None = file.read()
         except (FileNotFoundError, NotADirectoryError):
-            if known is None and (not self.expects_file or self._is_moving()):
+            if known is None and (not self.after or self._is_moving()):
                 return
             data, status = None if known is None else b"", None
         except OSError:  # not ours to read any more
@@ -126,11 +113,9 @@ class Writes:
 
     def put(self, version: bytes) -> None:
         """Replace the bytes of the version, without what was forgotten."""
+        self.version = version
         with state.writing(self.workspace) as connection:
-            for (data,) in connection.execute("SELECT data FROM note WHERE path = ?", (self._id,)):
-                row = json.loads(data) | ({"after": digest(version)} if self.after else {})
-            values = json.dumps(row), zlib.compress(version, 1), self._id
-            connection.execute("UPDATE note SET data = ?, bytes = ? WHERE path = ?", values)
+            self._save(connection, version if self.after else None, None, [])
 
     def forget(self) -> None:
         """Delete all that is kept of the note."""
@@ -159,8 +144,8 @@ class Writes:
         now, was, entries = keys(there), keys(self.version), _entries(self.version)
         lines = set(lines_of(there))
         stands = {one for one in entries if lines.issuperset(entries[one].split("\n"))}  # taken apart
-        missing = {one: n for one, n in (was - now - keys(known)).items() if one not in stands}
-        lost = {one: n for one, n in missing.items() if self._standing(one) == 1}
+        missing = (was - now - keys(known)).items()
+        lost = {one: n for one, n in missing if one not in stands and self._standing(one) == 1}
         back = [one for one in (now - was if data is not None else ()) if self._standing(one) == 0]
         if back or any(not entries[one].startswith("#") for one in lost):
             second, rest = divmod(time.time_ns(), 10**9)
