@@ -136,7 +136,7 @@ def put_back(
         merged = merge(document, found)
         if not check(document, merged):
             raise PreviewOutdated([note])
-        old, new = writes.keys(document.data), writes.keys(merged.data)
+        old, new = (Counter(writes.texts(one.data)) for one in (document, merged))
         counts = (new - old).total(), (old - new).total()
         return merged
 
