@@ -55,8 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
 _LISTED = frozenset(Path(__file__).with_name("slow.txt").read_text("utf-8").splitlines())
 
 
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None  # keywords hold the names of folders as well
+
+
 def _is_slow(item: pytest.Item) -> bool:
-    return "slow" in item.keywords or item.nodeid.partition("[")[0].removeprefix("tests/") in _LISTED
+    return _is_marked(item) or item.nodeid.partition("[")[0].removeprefix("tests/") in _LISTED
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -64,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--slow"):
         chosen = [item for item in items if _is_slow(item) or is_hypothesis_test(getattr(item, "obj", None))]
     elif any("::" in argument for argument in config.args):
-        chosen = [item for item in items if "slow" not in item.keywords]
+        chosen = [item for item in items if not _is_marked(item)]
     else:
         chosen = [item for item in items if not _is_slow(item)]
     kept = set(chosen)
