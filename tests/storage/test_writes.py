@@ -58,6 +58,15 @@ def test_copies_are_bounded(workspace: paths.Workspace, monkeypatch: pytest.Monk
     assert lines == ["- line 2", "- line 3", "- line 4"]
 
 
+def test_a_copy_of_which_nothing_is_left_is_deleted(workspace: paths.Workspace) -> None:
+    remember(workspace, "one")
+    note(workspace).write_text("# A day\n")
+    overwritten.check(workspace)
+    (copy,) = overwritten.copies(workspace)
+    overwritten.save(workspace, copy._replace(ours=b"# A day\n"))
+    assert overwritten.copies(workspace) == []
+
+
 def test_a_note_that_is_gone_is_said_once(workspace: paths.Workspace) -> None:
     remember(workspace, "one")
     note(workspace).unlink()
@@ -83,7 +92,11 @@ def test_a_killed_write_leaves_the_version_of_before(workspace: paths.Workspace)
     remember(workspace, "one")
     before, status = note(workspace).read_bytes(), note(workspace).stat()
     after = before + b"- never written\n"
-    writes.guard(workspace, note(workspace)).prepare(before, status, after, status)
+    record = writes.guard(workspace, note(workspace))
+    record.prepare(before, status, after, status)
+    assert (record.wrote(before), record.wrote(after)) == (True, False)
+    record.replaced()
+    assert (record.wrote(before), record.wrote(after)) == (False, True)
     assert overwritten.check(workspace) == []
     assert remember(workspace, "two") == ()
     note(workspace).write_bytes(before)

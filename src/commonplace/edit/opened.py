@@ -87,7 +87,7 @@ class Editing:
         if any(run.about.kind == "forget" for run in since):
             gone = self._record.removed - self._removed
             document = Document.read(self.before, self._note)
-            stays = writes.staying(document.bare, dict.fromkeys(gone, len(document.bare)))
+            stays = writes.staying(document.bare, gone)
             self.before = document.with_text("".join(document.lines[n] for n in stays)).data
         said = overwritten.check(self._workspace, {self._note: self.before})
         fresh = [copy for copy in overwritten.copies(self._workspace) if copy.name not in self._known]

@@ -20,21 +20,21 @@ from commonplace.storage import diffs, state, writes
 class Copy(NamedTuple):
     """Our version of a note that another program overwrote.
 
-    `lost` are the keys of our entries that it left out, with their numbers, `back` those of entries that we
-    had removed and it restored; `is_gone` if it deleted the note.
+    `lost` are the keys of our entries that it left out, `back` those of entries that we had removed and it
+    restored; `is_gone` if it deleted the note.
     """
 
     name: str
     note: str
     ours: bytes
-    lost: Mapping[bytes, int]
+    lost: Collection[bytes]
     back: Collection[bytes] = ()
     is_gone: bool = False
 
     def lines(self, now: bytes = b"") -> list[str]:
         """Return the lines of our lost entries that are not in `now`."""
         lines = writes.lines_of(self.ours)
-        gone = Counter(self.lost) - writes.keys(now)
+        gone = set(self.lost) - writes.entries(now).keys()
         return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, gone)))]
 
 
@@ -89,10 +89,8 @@ def _read(name: str, note: bytes, data: str, packed: bytes) -> Copy:
     about, ours = json.loads(data), b""
     with suppress(zlib.error):
         ours = zlib.decompress(packed)
-    lost = {bytes.fromhex(one): n for one, n in about["lost"].items()}
-    return Copy(
-        name, os.fsdecode(note), ours, lost, frozenset(map(bytes.fromhex, about["back"])), about["gone"]
-    )
+    lost, back = (frozenset(map(bytes.fromhex, about[name])) for name in ("lost", "back"))
+    return Copy(name, os.fsdecode(note), ours, lost, back, about["gone"])
 
 
 def save(workspace: paths.Workspace, copy: Copy) -> None:
@@ -149,7 +147,7 @@ def put_back(
 def merge(document: Document, found: Iterable[Copy]) -> Document:
     """Return a note merged with the lost lines of copies, and without the lines of their `back`."""
     for copy in found:
-        stays = writes.staying(document.bare, dict.fromkeys(copy.back, len(document.bare)))
+        stays = writes.staying(document.bare, copy.back)
         theirs = [document.bare[n].rstrip() for n in stays]
         ours = Document.read(copy.ours, copy.note)
         own = [line.rstrip() for line in ours.bare]

@@ -17,8 +17,7 @@ import os
 import re
 import time
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +73,7 @@ class Writes:
         """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
         with state.writing(self.workspace, durable=False) as connection:
             self._examine(connection, before, old)
-            was, now = _entries(before or b""), _entries(after or b"")
+            was, now = entries(before or b""), entries(after or b"")
             rows = [(one, self._id, 0, "", "") for one in was.keys() - now.keys()]
             rows += [
                 (one, self._id, 1, *(_writer(now[one]) or self.writer)) for one in now.keys() - was.keys()
@@ -141,13 +140,12 @@ class Writes:
         if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
             return  # the last: a writer was killed before the rename
         there = b"\n\n".join(self._others()) if data is None else data
-        now, was, entries = keys(there), keys(self.version), _entries(self.version)
-        lines = set(lines_of(there))
-        stands = {one for one in entries if lines.issuperset(entries[one].split("\n"))}  # taken apart
-        missing = (was - now - keys(known)).items()
-        lost = {one: n for one, n in missing if one not in stands and self._standing(one) == 1}
-        back = [one for one in (now - was if data is not None else ()) if self._standing(one) == 0]
-        if back or any(not entries[one].startswith("#") for one in lost):
+        now, was, lines = entries(there), entries(self.version), set(lines_of(there))
+        missing = was.keys() - now.keys() - entries(known).keys()
+        stands = {one for one in missing if lines.issuperset(was[one].split("\n"))}  # taken apart
+        lost = {one for one in missing - stands if self._standing(one) == 1}
+        back = {one for one in now.keys() - was.keys() if data is not None and self._standing(one) == 0}
+        if back or any(not was[one].startswith("#") for one in lost):
             second, rest = divmod(time.time_ns(), 10**9)
             name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
             keep(connection, name, self.note, self.version, lost, back, is_gone=data is None)
@@ -187,14 +185,14 @@ def keep(
     name: str,
     note: str,
     ours: bytes,
-    lost: Mapping[bytes, int],
+    lost: Iterable[bytes],
     back: Iterable[bytes] = (),
     *,
     is_gone: bool = False,
     is_told: bool = False,
 ) -> None:
     """Insert an overwritten version; see `overwritten.Copy`."""
-    about = {"lost": {one.hex(): n for one, n in lost.items()}, "back": [one.hex() for one in back]}
+    about = {"lost": [one.hex() for one in lost], "back": [one.hex() for one in back]}
     row = name, os.fsencode(note), is_told, json.dumps(about | {"gone": is_gone}), zlib.compress(ours, 1)
     connection.execute("INSERT OR IGNORE INTO overwritten VALUES (?, ?, ?, ?, ?)", row)
     connection.execute(_DROP_COPIES, (_MOST_COPIES,))
@@ -254,7 +252,7 @@ def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
 
 def attributed(workspace: paths.Workspace, data: bytes) -> bytes:
     """Return a note with its writer on each entry of an agent or a tool that names none, or the owner."""
-    query = "SELECT writer, agent FROM entry WHERE key = ? AND ours AND writer NOT IN ('', 'owner')"
+    query = "SELECT writer, agent FROM entry WHERE key = ? AND writer NOT IN ('', 'owner')"
     lines = _decoded(data).split("\n")
     for entry, first, last in list(blocks(lines)):
         if (_writer("\n".join(lines[first:last])) or ("owner", ""))[0] == "owner":
@@ -284,24 +282,15 @@ def blocks(lines: Sequence[str]) -> Iterator[tuple[bytes, int, int]]:
             start = number
 
 
-def keys(data: bytes) -> Counter[bytes]:
-    """Count the keys of the entries of a note."""
-    return Counter(one for one, _, _ in blocks(lines_of(data)))
-
-
-def _entries(data: bytes) -> dict[bytes, str]:
+def entries(data: bytes) -> dict[bytes, str]:
     """Return the text of each entry of a note by its key."""
     lines = lines_of(data)
     return {one: "\n".join(lines[first:last]) for one, first, last in blocks(lines)}
 
 
-def staying(lines: Sequence[str], gone: Mapping[bytes, int]) -> list[int]:
-    """Return the indexes of the lines that are in none of the entries `gone`, each as often as counted."""
-    left, taken = Counter(gone), set[int]()
-    for one, first, last in blocks(lines):
-        if left[one] > 0:
-            left[one] -= 1
-            taken.update(range(first, last))
+def staying(lines: Sequence[str], gone: Collection[bytes]) -> list[int]:
+    """Return the indexes of the lines that are in none of the entries `gone`."""
+    taken = {n for one, first, last in blocks(lines) if one in gone for n in range(first, last)}
     return [number for number in range(len(lines)) if number not in taken]
 
 
