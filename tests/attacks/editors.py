@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace.base import paths
+from commonplace.storage import overwritten
 
 DAY = date(2026, 2, 13)
 START = "# 2026-02-13\n\n- 08:00 what stood there first\n- 08:01 and what followed it\n"
@@ -243,9 +244,9 @@ def account(
     """Look for every line in the note, and then in the copies that somebody was told of."""
     text = note.read_text() if note.exists() else ""
     copies = ""
-    for path in sorted((paths.Workspace(root).state / "overwritten").glob("*")):
-        if any(path.name in one for one in told):
-            copies += path.read_text()
+    for copy in overwritten.copies(paths.Workspace(root)):
+        if any(copy.name in one for one in told):
+            copies += copy.ours.decode()
     every = [*START.split("\n")[2:-1], *ours, *theirs]
     standing, copied = _lines(text), _lines(copies)
     missing = [line for line in every if _plain(line) not in standing]

@@ -166,7 +166,7 @@ def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     for place in range(number):
         remember(workspace, f"line {place} " + "x" * 100)
     assert overwritten.check(workspace) == []
-    assert sum(path.stat().st_size for path in workspace.state.rglob("*")) < 1_000_000 + 1_000 * number
+    assert sum(path.stat().st_size for path in workspace.state.rglob("*")) < 6_000_000  # with its log
     state.close(state.path(workspace))
     shutil.rmtree(workspace.state)  # it may go
     assert remember(workspace, "still") == ()

@@ -40,6 +40,16 @@ def deadly(name):
     setattr(os, name, call)
 for name in ("fsync", "replace", "rename"):
     deadly(name)
+from contextlib import contextmanager
+from commonplace.storage import state
+known = state.writing
+@contextmanager
+def writing(*arguments, **named):
+    with known(*arguments, **named) as connection:
+        yield connection
+        os.fsync(0)  # before the commit, and behind it
+    os.fsync(0)
+state.writing = writing
 for step in range(1, 200, stride):
     place = places / f"{step:03}"
     shutil.copytree(template, place)

@@ -119,6 +119,16 @@ def counting(function):
     return counted
 for name in ("replace", "rename", "unlink"):
     setattr(os, name, counting(getattr(os, name)))
+from contextlib import contextmanager
+from commonplace.storage import state
+known = state.writing
+@contextmanager
+def writing(*arguments, **named):
+    with known(*arguments, **named) as connection:
+        yield connection
+        counting(lambda: None)()  # before the commit, and behind it
+    counting(lambda: None)()
+state.writing = writing
 with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memory:
     memory.forget(Selection(sys.argv[3], sys.argv[4]))
 """

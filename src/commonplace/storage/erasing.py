@@ -114,7 +114,11 @@ def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased
                 count += 1
                 if change:
                     overwritten.save(workspace, copy._replace(ours=rest, back=() if is_owned else copy.back))
-        if count and change:
+        agents = state.rows(workspace, "SELECT DISTINCT agent FROM entry")
+        named = [agent for agent in agents if targets.matches(agent[0])]
+        if change and (count or named):
+            with state.writing(workspace) as connection:
+                connection.executemany("UPDATE entry SET agent = '' WHERE agent = ?", named)
             state.erase(workspace)
     return [Erased("copies", site.shown(state.path(workspace)), count=count)] if count else []
 

@@ -20,22 +20,30 @@ from commonplace.storage import diffs, state, writes
 class Copy(NamedTuple):
     """Our version of a note that another program overwrote.
 
-    `lost` are the keys of our entries that it left out, `back` those of entries that we had removed and it
-    restored; `is_gone` if it deleted the note.
+    `lost` are the keys of the entries that it left out, `told` those of them that were ours, `back` those of
+    entries that we had removed and it restored; `is_gone` if it deleted the note.
     """
 
     name: str
     note: str
     ours: bytes
     lost: Collection[bytes]
+    told: Collection[bytes] = ()
     back: Collection[bytes] = ()
     is_gone: bool = False
 
     def lines(self, now: bytes = b"") -> list[str]:
-        """Return the lines of our lost entries that are not in `now`."""
+        """Return the lines of the lost entries that are not in `now`."""
+        return self._lines(set(self.lost) - writes.entries(now).keys())
+
+    def _lines(self, keys: Collection[bytes]) -> list[str]:
         lines = writes.lines_of(self.ours)
-        gone = set(self.lost) - writes.entries(now).keys()
-        return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, gone)))]
+        return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, keys)))]
+
+    @property
+    def told_lines(self) -> list[str]:
+        """The lines of our entries that it left out."""
+        return self._lines(self.told)
 
 
 def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) -> list[str]:
@@ -63,8 +71,8 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(copy: Copy) -> str:
-    note, lost, back = paths.shown(copy.note), len(copy.lines()), len(copy.back)
-    first = next(iter(copy.lines()), "")
+    note, lost, back = paths.shown(copy.note), len(copy.told_lines), len(copy.back)
+    first = next(iter(copy.told_lines), "")
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
     if copy.is_gone:
@@ -89,8 +97,8 @@ def _read(name: str, note: bytes, data: str, packed: bytes) -> Copy:
     about, ours = json.loads(data), b""
     with suppress(zlib.error):
         ours = zlib.decompress(packed)
-    lost, back = (frozenset(map(bytes.fromhex, about[name])) for name in ("lost", "back"))
-    return Copy(name, os.fsdecode(note), ours, lost, back, about["gone"])
+    lost, told, back = (frozenset(map(bytes.fromhex, about[side])) for side in ("lost", "told", "back"))
+    return Copy(name, os.fsdecode(note), ours, lost, told, back, about["gone"])
 
 
 def save(workspace: paths.Workspace, copy: Copy) -> None:

@@ -192,12 +192,10 @@ class _Old:
                     if f"{stem}.{end}" in self.names("overwritten") else b""
                     for end in ("md", "base")
                 )  # fmt: skip
-                lost, is_gone = (
-                    writes.entries(ours).keys() - writes.entries(base).keys(),
-                    bool(about.get("gone")),
-                )
+                lost = writes.entries(ours).keys() - writes.entries(base).keys()
+                is_gone = bool(about.get("gone"))
                 with state.writing(self.workspace) as connection:
-                    row = connection, stem, str(about["note"]), ours, lost
+                    row = connection, stem, str(about["note"]), ours, lost, lost
                     writes.keep(*row, is_gone=is_gone, is_told=told is not None)
 
     def index(self) -> None:

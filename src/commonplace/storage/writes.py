@@ -57,11 +57,13 @@ class Writes:
         self.version = b""  # the last, even if the note is gone
         self.after = ""  # digest of the bytes of our last write, empty for no file
         self._old: list[int] = []  # `marks` of the file that our write replaced
+        self._number = 0  # of the version; entries know which was the first to have them
         for data, packed in state.rows(workspace, "SELECT data, bytes FROM note WHERE path = ?", (self._id,)):
             with suppress(zlib.error):
                 self.version = zlib.decompress(packed)
-                self.after, self._old = (json.loads(data)[name] for name in ("after", "old"))
-        self._next = self.version, self.after, self._old
+                row = json.loads(data)
+                self.after, self._old, self._number = row["after"], row["old"], row["number"]
+        self._next = self.version, self.after, self._old, self._number
 
     def wrote(self, data: bytes) -> bool:
         """Tell whether these bytes are our last write."""
@@ -74,16 +76,16 @@ class Writes:
         with state.writing(self.workspace, durable=False) as connection:
             self._examine(connection, before, old)
             was, now = entries(before or b""), entries(after or b"")
-            rows = [(one, self._id, 0, "", "") for one in was.keys() - now.keys()]
-            rows += [
-                (one, self._id, 1, *(_writer(now[one]) or self.writer)) for one in now.keys() - was.keys()
-            ]
-            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)", rows)
+            number = self._number + 1
+            rows = [(one, self._id, 0, "", "", number) for one in was.keys() - now.keys()]
+            added = {one: _writer(now[one]) or self.writer for one in now.keys() - was.keys()}
+            rows += [(one, self._id, 1, *writer, number) for one, writer in added.items()]
+            connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", rows)
             self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
 
     def replaced(self) -> None:
         """Confirm the replacement that was prepared last."""
-        self.version, self.after, self._old = self._next
+        self.version, self.after, self._old, self._number = self._next
 
     def update(self, known: bytes | None = None) -> None:
         """Compare the version with the note. Raises NoteUnreadable.
@@ -125,40 +127,46 @@ class Writes:
     @property
     def removed(self) -> set[bytes]:
         """The keys of the entries that we took out of the note."""
-        found = state.rows(self.workspace, "SELECT key FROM entry WHERE note = ? AND NOT ours", (self._id,))
+        found = state.rows(self.workspace, "SELECT key FROM entry WHERE note = ? AND ours = 0", (self._id,))
         return {one for (one,) in found}
-
-    def _standing(self, entry: bytes) -> int | None:
-        """Return 1 for the key of an entry that we wrote, 0 for one that we took out, None for any other."""
-        query = "SELECT ours FROM entry WHERE key = ? AND note = ?"
-        return next((ours for (ours,) in state.rows(self.workspace, query, (entry, self._id))), None)
 
     def _examine(
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, known: bytes = b""
     ) -> None:
-        """Keep our version if the note lacks lines of it, or has lines again that we took out."""
+        """Keep our version if the note lacks entries of it, or has entries again that we took out."""
         if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
             return  # the last: a writer was killed before the rename
         there = b"\n\n".join(self._others()) if data is None else data
         now, was, lines = entries(there), entries(self.version), set(lines_of(there))
-        missing = was.keys() - now.keys() - entries(known).keys()
-        stands = {one for one in missing if lines.issuperset(was[one].split("\n"))}  # taken apart
-        lost = {one for one in missing - stands if self._standing(one) == 1}
-        back = {one for one in now.keys() - was.keys() if data is not None and self._standing(one) == 0}
-        if back or any(not was[one].startswith("#") for one in lost):
+        query = "SELECT key, ours, number FROM entry WHERE note = ?"
+        rows = {one: (ours, number) for one, ours, number in state.rows(self.workspace, query, (self._id,))}
+        missing = {
+            one: rows.get(one, (2, 0))
+            for one in was.keys() - now.keys() - entries(known).keys()
+            if not lines.issuperset(was[one].split("\n"))  # taken apart
+        }
+        told = {one for one, (ours, _) in missing.items() if ours == 1}
+        back = {one for one in now.keys() - was.keys() if data is not None and rows.get(one, (2, 0))[0] == 0}
+        if back or any(not was[one].startswith("#") for one in told):
             second, rest = divmod(time.time_ns(), 10**9)
             name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
-            keep(connection, name, self.note, self.version, lost, back, is_gone=data is None)
+            stands = [rows.get(one, (2, 0))[1] for one in was.keys() - missing.keys()]
+            read = -1 if data is None else _nearest(stands, [number for _, number in missing.values()])
+            lost = told | {one for one, (_, number) in missing.items() if number > read}
+            keep(connection, name, self.note, self.version, lost, told, back, is_gone=data is None)
+        others = [(one, self._id, self._number + 1) for one in now.keys() - was.keys() if data is not None]
+        connection.executemany("INSERT OR IGNORE INTO entry VALUES (?, ?, 2, '', '', ?)", others)
 
     def _save(
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, old: list[int]
-    ) -> tuple[bytes, str, list[int]]:
+    ) -> tuple[bytes, str, list[int], int]:
         """Make these bytes the version of the note; None keeps the last, of a note that is gone."""
         version = self.version if data is None else data
-        row = {"after": digest(data), "now": marks(status), "old": old}
+        number = self._number + 1
+        row = {"after": digest(data), "now": marks(status), "old": old, "number": number}
         values = self._id, time.time(), json.dumps(row), zlib.compress(version, 1)
         connection.execute("INSERT OR REPLACE INTO note(path, at, data, bytes) VALUES (?, ?, ?, ?)", values)
-        return version, digest(data), old
+        return version, digest(data), old, number
 
     def _others(self) -> Iterator[bytes]:
         """Yield the bytes of all other notes of the workspace."""
@@ -186,16 +194,30 @@ def keep(
     note: str,
     ours: bytes,
     lost: Iterable[bytes],
+    told: Iterable[bytes],
     back: Iterable[bytes] = (),
     *,
     is_gone: bool = False,
     is_told: bool = False,
 ) -> None:
     """Insert an overwritten version; see `overwritten.Copy`."""
-    about = {"lost": [one.hex() for one in lost], "back": [one.hex() for one in back]}
+    sides = {"lost": lost, "told": told, "back": back}
+    about: dict[str, object] = {side: [one.hex() for one in keys] for side, keys in sides.items()}
     row = name, os.fsencode(note), is_told, json.dumps(about | {"gone": is_gone}), zlib.compress(ours, 1)
     connection.execute("INSERT OR IGNORE INTO overwritten VALUES (?, ?, ?, ?, ?)", row)
     connection.execute(_DROP_COPIES, (_MOST_COPIES,))
+
+
+def _nearest(stands: Sequence[int], missing: Sequence[int]) -> int:
+    """Return the number of the version that another program had read, by the numbers of its entries.
+
+    That is the oldest one from which the fewest of them differ: those that it has and are missing, those that
+    came later and stand.
+    """
+    return min(
+        sorted({0, *stands, *missing}),
+        key=lambda read: sum(n <= read for n in missing) + sum(n > read for n in stands),
+    )
 
 
 def replace(

@@ -51,6 +51,16 @@ while True:
             return counted
         for name in ("fsync", "replace", "rename", "unlink", "rmdir"):
             setattr(os, name, counting(getattr(os, name)))
+        from contextlib import contextmanager
+        from commonplace.storage import state
+        known = state.writing
+        @contextmanager
+        def writing(*arguments, **named):
+            with known(*arguments, **named) as connection:
+                yield connection
+                counting(lambda: None)()  # before the commit, and behind it
+            counting(lambda: None)()
+        state.writing = writing
         with Memory.open(root / "ws", overrides={"embedding.provider": "none"}) as memory:
             memory.forget(wanted)
         os._exit(0)

@@ -42,7 +42,7 @@ _BLOCK, _OVERLAP = 1 << 22, 1 << 13
 _LARGEST_RECORD = 1 << 26
 _MOST = 1 << 34  # bytes of one file: what holds more would take longer than anybody waits
 _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
-_OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of the program
+_OWN_KEYS = frozenset({"kind", "by", "state", "writer"})  # whose values are words of the program
 _KEY = re.compile("[a-z_]+")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
 
