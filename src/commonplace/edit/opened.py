@@ -85,9 +85,8 @@ class Editing:
             self.after, self.trouble = None, error
         since = takewhile(lambda run: run.id > self._last, journal.newest_first(self._workspace))
         if any(run.about.kind == "forget" for run in since):
-            gone = self._record.removed - self._removed
             document = Document.read(self.before, self._note)
-            stays = writes.staying(document.bare, gone)
+            stays = writes.staying(document.bare, self._record.removed - self._removed)
             self.before = document.with_text("".join(document.lines[n] for n in stays)).data
         said = overwritten.check(self._workspace, {self._note: self.before})
         fresh = [copy for copy in overwritten.copies(self._workspace) if copy.name not in self._known]

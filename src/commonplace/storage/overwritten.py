@@ -34,16 +34,12 @@ class Copy(NamedTuple):
 
     def lines(self, now: bytes = b"") -> list[str]:
         """Return the lines of the lost entries that are not in `now`."""
-        return self._lines(set(self.lost) - writes.entries(now).keys())
+        return self.lines_of(set(self.lost) - writes.entries(now).keys())
 
-    def _lines(self, keys: Collection[bytes]) -> list[str]:
+    def lines_of(self, keys: Collection[bytes]) -> list[str]:
+        """Return the lines of some of our entries."""
         lines = writes.lines_of(self.ours)
         return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, keys)))]
-
-    @property
-    def told_lines(self) -> list[str]:
-        """The lines of our entries that it left out."""
-        return self._lines(self.told)
 
 
 def check(workspace: paths.Workspace, known: Mapping[str, bytes] | None = None) -> list[str]:
@@ -71,8 +67,8 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(copy: Copy) -> str:
-    note, lost, back = paths.shown(copy.note), len(copy.told_lines), len(copy.back)
-    first = next(iter(copy.told_lines), "")
+    note, ours, back = paths.shown(copy.note), copy.lines_of(copy.told), len(copy.back)
+    lost, first = len(ours), next(iter(ours), "")
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
     if copy.is_gone:

@@ -12,16 +12,15 @@ import json
 import logging
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from commonplace.base import paths, records
 from commonplace.base.digests import blake2b
-from commonplace.base.errors import CommonplaceError, NoteUnreadable
+from commonplace.base.errors import CommonplaceError
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
 from commonplace.config import files
@@ -33,7 +32,6 @@ OLD = "old"
 _KEY_FILE = "signing.key"
 _KINDS = {"erasing": "erasing", "requests": "request", "injected": "injected"}  # folders of values
 _SIDES = re.compile(r"\d+\.(?:z|before|after)")
-_INDEX = "index.sqlite"
 _LARGE = 1 << 30
 
 
@@ -58,7 +56,6 @@ def run(workspace: paths.Workspace) -> str:
             entries, runs = old.entries(), old.runs()
             old.records()
             old.overwritten()
-            old.index()
             old.move()
     aside = f"the rest is in {paths.shown(workspace.derived / OLD)}, and can be deleted"
     return f"the state of version 0.1 was taken over ({entries} waiting entries, {runs} changes); {aside}"
@@ -197,30 +194,6 @@ class _Old:
                 with state.writing(self.workspace) as connection:
                     row = connection, stem, str(about["note"]), ours, lost, lost
                     writes.keep(*row, is_gone=is_gone, is_told=told is not None)
-
-    def index(self) -> None:
-        """Copy an index with a valid signature to its new path: its vectors may have cost money."""
-        path, own = self.workspace.derived / _INDEX, self.workspace.index
-        if os.path.lexists(own) or not self.files.is_file(path):
-            return
-        import apsw
-
-        from commonplace.base import database, snapshot
-
-        # Open a copy: SQLite would write into side files, which may come from another user.
-        with suppress(apsw.Error, OSError, NoteUnreadable), snapshot.standing(path) as standing:
-            root = Root(os.path.dirname(standing))
-            with closing(database.connect(root, standing, readonly=True, query="immutable=1")) as connection:
-                meta = dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
-                named = ("schema", "tokenizer", "chunking", "rules")
-                said = json.dumps([meta.get(name, "") for name in named]).encode()
-                if not _is_signed(self.keys, "index", said, meta.get("signature")):
-                    return
-            Root(own.parent).make_folder()
-            copy = f"{own}.old"
-            shutil.copyfile(standing, copy, follow_symlinks=False)
-            os.chmod(copy, 0o600)
-            os.replace(copy, own)
 
     def move(self) -> None:
         """Move all of the old state to `old/`."""

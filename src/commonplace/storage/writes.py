@@ -42,9 +42,7 @@ _COMMENT = re.compile(r"\s*<!--.*?-->")
 _OWNER = re.compile(r"\s*<!-- by: owner.*?-->")
 _BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
 _DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
-_DROP_COPIES = (
-    "DELETE FROM overwritten WHERE name NOT IN (SELECT name FROM overwritten ORDER BY name DESC LIMIT ?)"
-)
+_DROP_COPIES = "DELETE FROM overwritten WHERE rowid <= (SELECT max(rowid) FROM overwritten) - ?"
 
 
 class Writes:

@@ -159,8 +159,7 @@ def _erase(
     if not work.troubles:
         work.do(lambda: journal.end(context.workspace, intent))
     kept = context.shown(state.path(context.workspace)) if work.troubles else ""  # holds the intent
-    traces = residue.scan(context, work.targets)
-    left = [trace for trace in traces if not kept or trace.path.removesuffix("-wal") != kept]
+    left = [one for one in residue.scan(context, work.targets) if one.path.removesuffix("-wal") != kept]
     found = {trace.path for trace in (*work.troubles, *left)}
     left += [trace for trace in work.standing() if trace.path not in found]
     was_here = bool(work.places or left)

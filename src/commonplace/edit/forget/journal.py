@@ -20,7 +20,7 @@ from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.targets import Page, Shown, Targets
-from commonplace.storage import keyvalue
+from commonplace.storage import keyvalue, state
 from commonplace.types.changes import Erased, Erasure
 
 SPOOL = "spool"  # stands for all waiting entries
@@ -58,7 +58,9 @@ def describe(workspace: paths.Workspace) -> list[str]:
 
 def end(workspace: paths.Workspace, name: str) -> list[Erased]:
     """Remove an intent: what it says is forgotten. Raises NoteUnreadable."""
-    keyvalue.remove(workspace, _KIND, [name], erase=True)
+    keyvalue.write(workspace, _KIND, name, {})  # who is killed here compacts the file once more
+    state.erase(workspace)
+    keyvalue.remove(workspace, _KIND, [name])
     return []
 
 
