@@ -60,7 +60,7 @@ def test_an_index_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: 
 
 
 def test_settings_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: F811
-    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().parent.mkdir(0o700, parents=True, exist_ok=True)
     user_file().write_text("[search]\nlimit = 5\n")
     user_file().chmod(0)
     found = findings(ask)

@@ -38,8 +38,8 @@ _MOVED_S = 0.1  # for which an editor moves a file away that it writes anew
 _MOMENT_S = 1.0  # age of an empty file that an editor is filling
 _ENCODING = ("utf-8", "surrogateescape")
 _MARK = re.compile(r"^(?:[-*+]|[0-9]+[.)])\s+")  # of a list
-_COMMENT = re.compile(r"\s*<!--.*?-->")
-_OWNER = re.compile(r"\s*<!-- by: owner.*?-->")
+_COMMENT = re.compile(r"<!--[^<>]*-->")
+_OWNER = re.compile(r"<!-- by: owner[^<>]*-->")
 _BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
 _DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
 _DROP_COPIES = "DELETE FROM overwritten WHERE rowid <= (SELECT max(rowid) FROM overwritten) - ?"
@@ -294,7 +294,7 @@ def blocks(lines: Sequence[str]) -> Iterator[tuple[bytes, int, int]]:
     for number, line in enumerate([*map(str.strip, lines), ""]):
         is_over = not line or line[0] == "#" or _MARK.match(line)
         if start >= 0 and (is_over or lines[start].lstrip()[0] == "#"):
-            text = " ".join(_COMMENT.sub("", " ".join(lines[start:number])).split())
+            text = " ".join(_COMMENT.sub(" ", " ".join(lines[start:number])).split())
             if text := _MARK.sub("", text):
                 yield blake2b(text.encode(*_ENCODING), digest_size=6).digest(), start, number
             start = -1
