@@ -48,10 +48,7 @@ def is_held(lock: str | os.PathLike[str]) -> bool:
     except (OSError, OutsideRoots):
         return False
     try:
-        if not _try_lock(descriptor):
-            return True
-        _release(descriptor)
-        return False
+        return not _try_lock(descriptor)
     finally:
         os.close(descriptor)
 
@@ -71,6 +68,7 @@ def _shared(folder: Path, deadline: float) -> Iterator[None]:
         yield
     finally:
         if descriptor is not None:
+            _release(descriptor)  # which a forked child may have open as well
             os.close(descriptor)
 
 
