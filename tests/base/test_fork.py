@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 
 import pytest
 
@@ -29,3 +31,25 @@ def test_what_lives_is_renewed_in_the_child_alone() -> None:
         os._exit(owner.renewed)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert owner.renewed == 0
+
+
+def test_nothing_under_a_held_lock_is_cut_in_two_by_a_fork() -> None:
+    lock, began, inside = fork.held(threading.RLock()), threading.Event(), [0]
+
+    def work() -> None:
+        with lock:
+            inside[0] = 1
+            began.set()
+            time.sleep(0.2)
+            inside[0] = 0
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    began.wait()
+    child = os.fork()
+    if not child:
+        os._exit(inside[0])
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert lock.acquire(timeout=1.0)
+    lock.release()

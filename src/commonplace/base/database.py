@@ -177,7 +177,7 @@ class Database:
         self.path = path
         self._tables = tables
         self._busy_s, self._hurried = busy_s, hurried
-        self._lock = fork.renewed(RLock())
+        self._lock = fork.held(RLock())
         self._connection: apsw.Connection | None = None
         self._process = 0
         self._left: list[apsw.Connection] = []  # of the process this one was forked from: not ours to close

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     _Owner = TypeVar("_Owner")
 _RENEWALS: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+_HELD: WeakSet[Any] = WeakSet()
+_TAKEN: list[Any] = []  # of them, during a fork
+_PATIENCE_S = 5.0
 
 
 def renew_in_child(owner: _Owner, renew: Callable[[_Owner], None]) -> None:
@@ -36,10 +39,26 @@ def renewed(lock: _Owner, forget: Callable[[], object] = lambda: None) -> _Owner
     return lock
 
 
+def held(lock: _Owner) -> _Owner:
+    """Return such a lock that no thread holds at a fork: SQLite's copy of a transaction would never end."""
+    _HELD.add(lock)
+    return renewed(lock)
+
+
+def _before_fork() -> None:
+    _TAKEN.extend(lock for lock in list(_HELD) if lock.acquire(timeout=_PATIENCE_S))
+
+
+def _after_in_parent() -> None:
+    while _TAKEN:
+        _TAKEN.pop().release()
+
+
 def _after_fork() -> None:
+    _TAKEN.clear()
     for owner, renew in list(_RENEWALS.items()):
         renew(owner)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_fork)

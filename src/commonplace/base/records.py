@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,11 +26,6 @@ _LARGE = 1 << 30  # bytes of a transcript, which grows for months
 _ZLIB = b"x\x01", b"x\x9c"  # the first bytes of our compressed files, of the faster and of the usual level
 
 
-def encode(value: Mapping[str, Any], *, indent: int | None = None) -> bytes:
-    """Return a record as JSON, on one line unless it is indented; it ends with a line feed."""
-    return json.dumps(value, indent=indent).encode() + b"\n"
-
-
 def decode(data: bytes) -> dict[str, Any]:
     """Return the record in some bytes. Raises ValueError for any that are no JSON object."""
     try:
@@ -40,33 +35,6 @@ def decode(data: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("no JSON object")
     return value
-
-
-def read(root: Root, path: Path, *, limit: int = LIMIT) -> dict[str, Any]:
-    """Return the record in a file.
-
-    Raises ValueError for a damaged one, OSError for one that is missing or cannot be read.
-    """
-    return decode(root.read(path, limit=limit))
-
-
-def update(
-    root: Root,
-    path: Path,
-    change: Callable[[dict[str, Any] | None], Mapping[str, Any]],
-    *,
-    limit: int = LIMIT,
-) -> None:
-    """Replace a record by what `change` makes of it, under a lock that the caller holds and all writers take.
-
-    `change` gets None for a missing or damaged record. Raises NoteUnreadable, with the old record
-    in place.
-    """
-    known = None
-    with translated(path):
-        with suppress(FileNotFoundError, ValueError):
-            known = read(root, path, limit=limit)
-        root.exchange(path, encode(change(known)), alone=True)
 
 
 def rewrite(path: Path, compose: Callable[[bytes], bytes], *, within: Path | None = None) -> None:
