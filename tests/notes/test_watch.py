@@ -4,6 +4,7 @@ import queue
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,10 +42,10 @@ class Watching:
         """Write again and again until a change is told: the watch takes a moment to begin."""
         for _ in range(int(PATIENCE_S / 0.5)):
             write()
-            try:
-                return self.changes.get(timeout=0.5)
-            except queue.Empty:
-                continue
+            with suppress(queue.Empty):
+                while not (changed := self.changes.get(timeout=0.5)):
+                    pass  # the look when it begins
+                return changed
         raise AssertionError("no change was told")
 
 

@@ -1,6 +1,6 @@
 """Watch notes for changes: native file events, else polling, and an interval as safety net.
 
-A watcher saves work, it is never trusted: a search compares the files itself (DESIGN, promise 3).
+A watcher saves work, it is never trusted: a search compares the files itself.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ class _Watcher:
         """Report changes below folders, until one of them vanishes, is back or replaced, or `stop` is set."""
         from watchfiles import watch as events
 
+        self._told_at = float("-inf")  # look once more: a change before the events began has none
         pause_ms = max(1, int(debounce_s * 1000))
         for changes in events(
             *present,
@@ -163,14 +164,13 @@ def _file_system(path: Path) -> str:
         mounts = [line.split(" ") for line in os.fsdecode(_MOUNTS.read_bytes()).split("\n")]
     except OSError:
         return ""
-    real = os.path.realpath(path)
     fitting = []
     for place, mount in enumerate(mounts):
         if len(mount) > 2:
             folder = mount[1]
             for sign in " \t\n#\\":  # which stand as octal numbers
                 folder = folder.replace(f"\\{ord(sign):03o}", sign)
-            if is_within(real, folder):
+            if is_within(os.path.realpath(path), folder):
                 fitting.append((len(folder), place, mount[2]))
     # Of several mounted on the same folder the last one hides the others.
     return max(fitting, default=(0, 0, ""))[2]
