@@ -134,8 +134,10 @@ class Writes:
         """Keep our version if the note lacks entries of it, or has entries again that we took out."""
         if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
             return  # the last: a writer was killed before the rename
-        there = b"\n\n".join(self._others()) if data is None else data
-        now, was, lines = entries(there), entries(self.version), set(lines_of(there))
+        was, now, lines = entries(self.version), dict[bytes, str](), set[str]()
+        for there in self._others() if data is None else [data]:  # note by note, since there may be many
+            now |= entries(there) if data is not None else {one: "" for one in entries(there) if one in was}
+            lines.update(set(lines_of(there)).intersection(lines_of(self.version)))
         query = "SELECT key, ours, number FROM entry WHERE note = ?"
         rows = {one: (ours, number) for one, ours, number in state.rows(self.workspace, query, (self._id,))}
         missing = {
@@ -168,13 +170,10 @@ class Writes:
 
     def _others(self) -> Iterator[bytes]:
         """Yield the bytes of all other notes of the workspace."""
-        root = self.workspace.root
-        for folder, names, found in os.walk(root):
+        for folder, names, found in os.walk(root := self.workspace.root):
             names[:] = [name for name in names if not name.startswith(".")]
-            inside = (os.path.relpath(os.path.join(folder, name), root) for name in found)
-            notes = [
-                one for one in inside if one.endswith(".md") and not os.path.basename(one).startswith(".")
-            ]
+            shown = [name for name in found if name.endswith(".md") and not name.startswith(".")]
+            notes = [os.path.relpath(os.path.join(folder, name), root) for name in shown]
             yield from (data for path, data in self.workspace.files.each(notes) if data and path != self.note)
 
     def _is_moving(self) -> bool:
@@ -251,8 +250,8 @@ def update(workspace: paths.Workspace, known: Mapping[str, bytes]) -> None:
 
     `known`: notes as they were opened in an editor, whose lines were taken out on purpose.
     """
-    found = state.rows(workspace, "SELECT path, data FROM note ORDER BY at DESC")
-    notes = [(os.fsdecode(path), row) for path, row in found]
+    query = "SELECT path, data FROM note ORDER BY at DESC"
+    notes = [(os.fsdecode(path), row) for path, row in state.rows(workspace, query)]
     changed = [note for note, row in notes if note in known or not _is_as_written(workspace, note, row)]
     if changed or len(notes) > _MOST_NOTES:
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
@@ -264,10 +263,9 @@ def update(workspace: paths.Workspace, known: Mapping[str, bytes]) -> None:
 
 
 def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
-    status = None
     with suppress(OSError):
-        status = os.stat(workspace.root / note)
-    return bool(marks(status) == json.loads(row)["now"])
+        return bool(marks(os.stat(workspace.root / note)) == json.loads(row)["now"])
+    return not json.loads(row)["now"]
 
 
 def attributed(workspace: paths.Workspace, data: bytes) -> bytes:
