@@ -107,28 +107,10 @@ def test_damaged_bytes_refuse_an_undo_and_keep_no_forgotten_word(owner: Owner, d
 
 
 KILLED = """
-import os, signal, sys
+import sys
 from commonplace import Memory, Selection
-left = [int(sys.argv[2])]
-def counting(function):
-    def counted(*arguments, **named):
-        left[0] -= 1
-        if not left[0]:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **named)
-    return counted
-for name in ("replace", "rename", "unlink"):
-    setattr(os, name, counting(getattr(os, name)))
-from contextlib import contextmanager
-from commonplace.storage import state
-known = state.writing
-@contextmanager
-def writing(*arguments, **named):
-    with known(*arguments, **named) as connection:
-        yield connection
-        counting(lambda: None)()  # before the commit, and behind it
-    counting(lambda: None)()
-state.writing = writing
+from tests.kills import deadly
+deadly(int(sys.argv[2]))
 with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memory:
     memory.forget(Selection(sys.argv[3], sys.argv[4]))
 """
@@ -142,9 +124,10 @@ def test_a_kill_amid_a_forgetting_is_carried_on(owner: Owner, tmp_path: Path, ki
     memory.close()
     first = tmp_path / "first"
     shutil.copytree(owner.folder, first)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
     argument = ["--person", what] if kind == "person" else [what]
-    for step in range(2, 90, 2):
+    for step in range(2, 150, 12):
         shutil.rmtree(owner.folder)
         shutil.copytree(first, owner.folder)
         argv = [sys.executable, "-c", KILLED, str(owner.folder), str(step), kind, what]
@@ -155,4 +138,4 @@ def test_a_kill_amid_a_forgetting_is_carried_on(owner: Owner, tmp_path: Path, ki
         if owner.run("forget", "--resume", "--yes").code == 3:  # it was killed before it was written down
             owner.run("forget", *argument, "--yes")
         assert "Zorvexqui" not in everything(owner), step
-    assert 5 < step < 88
+    assert 26 <= step < 146

@@ -3,8 +3,7 @@
 python dying.py '{"template": …, "folder": …, "stride": 1, "command": […], "next": [[…], …]}'
 
 For n = 1, 1 + stride, … the workspace `template` is copied to `folder`/n, and the command runs there in a
-process of its own, which is killed (SIGKILL) as it is about to force to the disk, rename or remove a file for
-the n-th time; until one comes to its end. What a kill left is copied to `folder`/n.killed, and the next
+process of its own, which is killed (SIGKILL) at its n-th step (`tests.kills`); until one comes to its end. What a kill left is copied to `folder`/n.killed, and the next
 commands run at n, to their ends. The processes are forked from one that has loaded the program.
 """
 
@@ -14,30 +13,9 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-STEPS = ("fsync", "replace", "rename", "unlink", "rmdir")
-
-
-def deadly(limit: int) -> None:
-    """Let this process be killed at a step of a number."""
-    seen = 0
-
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
-            nonlocal seen
-            seen += 1
-            if seen == limit:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments, **named)
-
-        return call
-
-    os.fsync = lambda descriptor: None  # a kill cuts no power
-    for name in STEPS:
-        setattr(os, name, counted(getattr(os, name)))
 
 
 def run(root: Path, limit: int, arguments: Sequence[str]) -> int:
@@ -52,6 +30,8 @@ def run(root: Path, limit: int, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(told, 1)
         os.dup2(told, 2)
+        from tests.kills import deadly
+
         deadly(limit)
         sys.argv = ["commonplace", "-w", str(root), *arguments]
         application().main()
@@ -75,7 +55,6 @@ def main(
     template: str, folder: str, stride: int, command: Sequence[str], next: Sequence[Sequence[str]]
 ) -> None:
     application()
-    sys.path.append(str(Path(__file__).parents[2]))  # this is a program, not a module
     from tests.copies import Template
 
     found: dict[str, list[int]] = {}
@@ -93,4 +72,5 @@ def main(
 
 
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[2]))  # this is a program, not a module
     main(**json.loads(sys.argv[1]))

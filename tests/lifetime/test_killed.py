@@ -137,7 +137,7 @@ def check_nothing_half(root: Path) -> None:
     assert not [path for path in tree(root) if path.endswith(".tmp")]
 
 
-@sampled(5, 2)
+@sampled(11, 5)
 def test_consolidate(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"], stride=stride)
@@ -168,7 +168,7 @@ def test_undo(template: Path, env: dict[str, str], stride: int) -> None:
         check_nothing_half(one.root)
 
 
-@sampled(6, 1)
+@sampled(14, 3)
 def test_correct(template: Path, env: dict[str, str], stride: int) -> None:
     old, new = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
     before = tree(template)
@@ -185,7 +185,7 @@ def test_correct(template: Path, env: dict[str, str], stride: int) -> None:
     assert old not in checks.standing(whole)
 
 
-@sampled(40, 2)
+@sampled(40, 7)
 def test_rollup(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     rollup = ["rollup", "--older-than", "60d"]
@@ -199,7 +199,7 @@ def test_rollup(template: Path, env: dict[str, str], stride: int) -> None:
         check_nothing_half(one.root)
 
 
-@sampled(60, 3)
+@sampled(60, 9)
 def test_forget(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     forget = ["forget", "--person", NAME, "--yes"]

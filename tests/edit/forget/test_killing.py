@@ -24,16 +24,16 @@ NAMES = ["Zorvexqui", "窗台上的蓝色花瓶碎了"]
 OFF = {"embedding.provider": "none"}
 # Forks a child for each so many steps, which is killed when it comes there; says where the last one came through.
 PROGRAM = """
-import os, shutil, signal, sys
+import os, shutil, sys
 from pathlib import Path
 from commonplace import Memory
 from commonplace.base import paths
 from commonplace.types import Selection
+from tests.kills import deadly
 import commonplace.edit.forget.erase, commonplace.markdown.references, commonplace.index.sync
 template, work = Path(sys.argv[1]), Path(sys.argv[2])
 wanted = [Selection(*one.split("|")) for one in sys.argv[4:]]
 stride, step = int(sys.argv[3]), 1
-os.fsync = lambda descriptor: None  # a kill cuts no power
 while True:
     root = work / f"{step:03}"
     shutil.copytree(template, root)
@@ -41,26 +41,7 @@ while True:
     assert paths.move_state(template / "ws", root / "ws")
     child = os.fork()
     if not child:
-        left = [step]
-        def counting(function):
-            def counted(*arguments, **named):
-                left[0] -= 1
-                if not left[0]:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return function(*arguments, **named)
-            return counted
-        for name in ("fsync", "replace", "rename", "unlink", "rmdir"):
-            setattr(os, name, counting(getattr(os, name)))
-        from contextlib import contextmanager
-        from commonplace.storage import state
-        known = state.writing
-        @contextmanager
-        def writing(*arguments, **named):
-            with known(*arguments, **named) as connection:
-                yield connection
-                counting(lambda: None)()  # before the commit, and behind it
-            counting(lambda: None)()
-        state.writing = writing
+        deadly(step)
         with Memory.open(root / "ws", overrides={"embedding.provider": "none"}) as memory:
             memory.forget(wanted)
         os._exit(0)
