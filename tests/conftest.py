@@ -173,7 +173,6 @@ def nothing_of_another_test() -> Iterator[None]:
                 model.close()
     opening = sys.modules.get("commonplace.providers.opening")
     if opening is not None:
-        opening.scores.cache_clear()
         opening.breaker().reset()
     state = sys.modules.get("commonplace.storage.state")
     for place in list(state._files) if state is not None else ():  # a process keeps them open

@@ -46,7 +46,7 @@ class Model:
         asked = request.json
         check(asked["messages"])
         self.requests.append(asked)
-        if not asked.get("stream"):
+        if not is_chat(asked):
             step: Say | Callable[[Asked], Say] = self.aside
         else:
             step = self.script.pop(0) if self.script else self.rule
@@ -62,36 +62,26 @@ class Model:
             for name, arguments in said.calls
         ]
         finish = "tool_calls" if calls else "stop"
-        if asked.get("stream"):
-            return self._streamed(said, calls, finish)
         message = {"role": "assistant", "content": said.text, "tool_calls": calls}
         whole = {"model": "scripted", "choices": [{"message": message, "finish_reason": finish}]}
         return Reply(whole, **(said.more or {}))
-
-    def _streamed(self, said: Say, calls: Sequence[Mapping[str, Any]], finish: str) -> Reply:
-        pieces = [{"content": piece} for piece in parts(said.text)]
-        for place, whole in enumerate(calls):
-            function = whole["function"]
-            for piece in parts(function["arguments"], 7):
-                named = {} if piece != parts(function["arguments"], 7)[0] else {"name": function["name"]}
-                begun = {"id": whole["id"], "type": "function"} if named else {}
-                delta = {"index": place, **begun, "function": {**named, "arguments": piece}}
-                pieces.append({"tool_calls": [delta]})
-        events = [chunk(piece) for piece in pieces] + [chunk({}, finish), b"data: [DONE]\n\n"]
-        headers = {"Content-Type": "text/event-stream"}
-        return Reply(b"".join(events), headers=headers, **(said.more or {}))
 
     # --- what was asked -----------------------------------------------------------------------------
 
     @property
     def chats(self) -> list[Asked]:
         """The requests of the conversation itself."""
-        return [asked for asked in self.requests if asked.get("stream")]
+        return [asked for asked in self.requests if is_chat(asked)]
 
     @property
     def others(self) -> list[Asked]:
         """The requests for flushes and summaries."""
-        return [asked for asked in self.requests if not asked.get("stream")]
+        return [asked for asked in self.requests if not is_chat(asked)]
+
+
+def is_chat(asked: Asked) -> bool:
+    """Tell a request of a conversation from those for flushes and summaries."""
+    return any(tool["function"]["name"] == "memory_search" for tool in asked.get("tools", ()))
 
 
 def check(messages: Sequence[Mapping[str, Any]]) -> None:
@@ -121,15 +111,6 @@ def last(asked: Asked, role: str = "user") -> str:
 
 def written(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-
-
-def parts(text: str, size: int = 12) -> list[str]:
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return b"data: " + json.dumps({"model": "scripted", "choices": [choice]}).encode() + b"\n\n"
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from commonplace.agent.loop import AgentLoop
 from commonplace.memory import Memory
 from commonplace.providers import attempts
 from commonplace.providers.opening import open_llm
-from tests.agent.model_server import Asked, Model, Say, call, last, model_serving
+from tests.agent.model_server import Asked, Model, Say, call, is_chat, last, model_serving
 
 Begin = Callable[..., AgentLoop]
 TEA = "Aged white tea after lunch."
@@ -86,7 +86,7 @@ def offered(asked: Asked) -> list[str]:
 
 
 def kind(asked: Asked) -> str:
-    if asked.get("stream"):
+    if is_chat(asked):
         return "chat"
     if offered(asked) == ["append_today"]:
         return "flush"

@@ -18,8 +18,8 @@ from commonplace.agent import answers, tools
 from commonplace.agent.tools import TOOLS, Answer, Caller, call
 from commonplace.base import tokens
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.providers.llm import schemas
 from tests.cli.conftest import workspace as workspace
+from tests.schemas import check
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def memory(workspace: Path) -> Iterator[Memory]:
 
 def test_schemas_are_what_is_checked() -> None:
     for tool in TOOLS:
-        schemas.check(tool.schema)
+        check(tool.schema)
         assert tool.schema["additionalProperties"] is False
         assert set(tool.schema.get("required", ())) <= set(tool.schema["properties"])
         assert not (tool.read_only and tool.destructive)

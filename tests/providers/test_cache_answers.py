@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from commonplace.providers.cache import MAX_ANSWER_BYTES, AnswerCache, answer_key
-from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, ToolSpec
+from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 
 REQUEST = Request((Message("user", "When do we deploy?"),))
 ANSWER = Completion(
@@ -22,7 +22,7 @@ ANSWER = Completion(
     2,
     data={"day": "周二"},
     calls=(ToolCall("1", "f", "{}"),),
-    logprobs=(TokenChance("周", -0.5, (("周", -0.5), ("星", -1.0))),),
+    logprobs=(("周", -0.5), ("星", -1.0)),
 )
 
 
@@ -118,7 +118,7 @@ KEY = "sk-proj-" + "Ab1" * 16
         Completion("", "m", calls=(ToolCall("1", "remember", f'{{"text": "{KEY}"}}'),)),
         Completion("", "m", calls=(ToolCall("1", "remember", '{"text": "\\u0073' + KEY[1:] + '"}'),)),
         Completion("", "m", calls=(ToolCall("1", "remember", f"no JSON: {KEY}"),)),
-        Completion("", "m", logprobs=(TokenChance(KEY[:9], -0.1), TokenChance(KEY[9:], -0.1))),
+        Completion("", "m", logprobs=((KEY[:9], -0.1), (KEY[9:], -0.1))),
     ],
     ids=["text", "data", "escaped data", "arguments", "escaped arguments", "no JSON", "tokens"],
 )

@@ -214,6 +214,17 @@ def test_a_key_file_must_hold_one_key(root: Path, settings: dict[str, object], c
         assert any("embedding.key" in warning for warning in memory.search("walnut").warnings)
 
 
+def test_a_fallback_of_the_same_provider_has_its_address_and_key_and_its_own_dimensions(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    given = settings | {"embedding.dimensions": 8, "embedding.fallback": ["compatible/other", "fake"]}
+    with Memory.open(root, overrides=given) as memory:
+        first, near, other = opening.specs(memory.settings.embedding)
+    assert (first.dimensions, near.dimensions, other.dimensions) == (8, None, None)
+    assert (near.model, near.base_url, near.key.reveal()) == ("other", server.url, KEY)
+    assert (other.base_url, other.key.reveal()) == ("", "")
+
+
 def test_a_name_that_nobody_brings_is_refused(root: Path) -> None:
     for given in ({"embedding.provider": "opena"}, {"embedding.fallback": ["builtin", "opena"]}):
         with pytest.raises(ConfigError, match="opena"):

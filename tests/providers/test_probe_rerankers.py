@@ -108,11 +108,3 @@ def test_the_language_model_is_tried_though_it_is_left_alone(tmp_path: Path) -> 
         assert found is not None
         assert "HTTP 401" in found.trouble
     server.close()
-
-
-def test_a_trial_leaves_no_score_behind(settings: Callable[..., Settings], server: Server) -> None:
-    probe.reranker(settings())
-    reranker = opening.open_reranker(settings())
-    assert reranker is not None
-    reranker.score(probe.QUESTION, probe.TEXTS)
-    assert len(server.requests) == 2

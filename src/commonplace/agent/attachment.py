@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
@@ -41,9 +41,6 @@ from commonplace.transcripts.injected import typed
 from commonplace.transcripts.session import Transcript, path_of
 from commonplace.types.events import SessionEvent, ToolExecution, Turn
 from commonplace.upkeep.summaries import Conversations, Summarizer
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 Source = Memory | str | os.PathLike[str] | None
 # Messages with role and content, most tokens of the answer, seconds it may take; what comes back is its text.
@@ -318,9 +315,3 @@ class HostModel:
         except Exception as error:  # a host's provider may raise anything
             raise ProviderError(self.provider, f"{type(error).__name__}") from error
         return counted(Completion(text, self.name), request)
-
-    def stream(self, request: Request) -> Generator[str, None, Completion]:
-        """Give the answer as one piece."""
-        whole = self.answer(request)
-        yield whole.text
-        return whole

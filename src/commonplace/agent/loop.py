@@ -24,7 +24,7 @@ from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.attempts import TooLarge
-from commonplace.providers.llm.base import Completion, Message, ToolSpec
+from commonplace.providers.llm.base import Message, ToolSpec
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Call, CompactionEvent, MessageEvent, SessionEvent, ToolExecution, Turn
 from commonplace.upkeep import dialogue
@@ -83,7 +83,7 @@ class AgentLoop:
     ) -> None:
         """Take what it works with; a session that has a transcript is gone on with.
 
-        `hooks` and `tools` come on top of its own; `show` is given the answer piece by piece, and what else
+        `hooks` and `tools` come on top of its own; `show` is given what the model says, and what else
         happens; `approve` asks a person before something is erased, which nobody can without it. Nothing is
         asked, read or written before `start`.
         """
@@ -150,7 +150,7 @@ class AgentLoop:
     def respond(self, message: str) -> Reply:
         """Answer a message of the user; what goes wrong is in the reply, and the session can go on.
 
-        Ctrl-C, or `stop` from another thread, ends the answer and keeps what was said.
+        Ctrl-C ends the answer at once, `stop` from another thread when the model has spoken.
         """
         with self._lock:
             self._stopping.clear()
@@ -198,33 +198,23 @@ class AgentLoop:
         return asked
 
     def _ask(self, reply: Reply) -> Turn:
-        """Ask the model once and show its words as they come; they are kept also where it breaks off."""
-        pieces: list[str] = []
-        calls: tuple[Call, ...] = ()
-        stream = self.llm.stream(
+        """Ask the model once and show what it says."""
+        said = self.llm.complete(
             self._messages(),
             tools=[ToolSpec(tool.name, tool.description, tool.schema) for tool in self._toolbox.offered],
             max_tokens=MAX_TOKENS,
             deadline_s=self._chat.deadline_s,
             purpose=PURPOSE,
         )
-        try:
-            while True:
-                try:
-                    pieces.append(next(stream))
-                except StopIteration as end:
-                    whole: Completion = end.value
-                    break
-                self.show("text", pieces[-1])
-                self._check_stopped()
-            calls = tuple(Call(call.id, call.name, call.arguments) for call in whole.calls)
-        finally:
-            stream.close()
-            turn = Turn("assistant", "".join(pieces), _now(), calls)
-            if pieces or calls:
-                self._keep(turn)
-            reply.text = "\n\n".join(filter(None, [reply.text, turn.text]))
-        self._counted = (whole.tokens_in + whole.tokens_out, len(self.history))
+        wanted = () if self._stopping.is_set() else said.calls
+        calls = tuple(Call(call.id, call.name, call.arguments) for call in wanted)
+        turn = Turn("assistant", said.text, _now(), calls)
+        self._keep(*[turn] if said.text or calls else [])
+        self._counted = (said.tokens_in + said.tokens_out, len(self.history))
+        reply.text = "\n\n".join(filter(None, [reply.text, said.text]))
+        if said.text:
+            self.show("text", said.text)
+        self._check_stopped()
         return turn
 
     def _call(self, calls: Sequence[Call], *, allowed: bool) -> list[ToolExecution]:

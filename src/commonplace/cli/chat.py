@@ -109,7 +109,7 @@ class _Talk:
         return loop
 
     def _show(self, kind: str, text: str) -> None:
-        """Print pieces of an answer as they come, and what else happens as dim lines between them."""
+        """Print what the model says, and what else happens as dim lines between it."""
         if kind == "text":
             self._open = True
             sys.stdout.write(screen.clean(text))

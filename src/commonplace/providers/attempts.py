@@ -8,13 +8,12 @@ too long, in one clean line.
 from __future__ import annotations
 
 import json
-import queue
 import random
 import re
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from typing import TypeVar
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
@@ -24,7 +23,7 @@ from commonplace.render import screen
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
 REACH_S = 1.5  # so that a server that is not there is reported within three seconds
-_TICK_S = 0.2  # how soon a reader notices that the deadline was brought forward
+_TICK_S = 0.2  # how soon a caller notices that the deadline was brought forward
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -43,62 +42,37 @@ def repeated(
             return work()
         except ProviderError as error:
             longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
-            wait = random.uniform(longest / 2, longest)  # noqa: S311 - spreads requests, is not a secret
+            pause_s = random.uniform(longest / 2, longest)  # noqa: S311 - spreads requests, is not a secret
             if error.retry_after_s is not None:
-                wait = error.retry_after_s + wait / 100
+                pause_s = error.retry_after_s + pause_s / 100
             lost = isinstance(error, Unanswered) and not resend
             until = reach if isinstance(error, Unreachable) else deadline
-            if error.permanent or lost or wait >= until.left_s():
+            if error.permanent or lost or pause_s >= until.left_s():
                 raise
-            deadline.pause(wait)
+            deadline.pause(pause_s)
     return work()
 
 
 def within(provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "") -> _Result:
-    """Run work and return its result, or raise Unanswered when the deadline comes first.
+    """Run work in a thread and return its result; raise Unanswered when the deadline comes first.
 
     `server` is the address for that error; it may be empty.
     """
-    return next(relayed(provider, lambda: iter([work()]), deadline, server))
-
-
-def relayed(
-    provider: str, produce: Callable[[], Iterator[_Result]], deadline: Deadline, server: str = ""
-) -> Generator[_Result, None, None]:
-    """Yield what a thread produces; raise Unanswered when the deadline comes first.
-
-    A reader that stops early ends the producer at its next piece.
-    """
-    pieces: queue.SimpleQueue[tuple[_Result | None, BaseException | None]] = queue.SimpleQueue()
-    stopped = threading.Event()
+    future: Future[_Result] = Future()
 
     def run() -> None:
         try:
-            for piece in produce():
-                if stopped.is_set():
-                    return
-                pieces.put((piece, None))
-            pieces.put((None, StopIteration()))
-        except BaseException as error:  # noqa: BLE001 - raised again where the reader waits
-            pieces.put((None, error))
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+            future.set_exception(error)
 
     threading.Thread(target=run, name="commonplace-call", daemon=True).start()
-    try:
-        while True:
-            try:
-                piece, error = pieces.get(timeout=min(_TICK_S, max(deadline.left_s(), 0.001)))
-            except queue.Empty:
-                if deadline.left_s():
-                    continue
-                late = f"{server} did not answer within" if server else "no answer within"
-                raise Unanswered(provider, f"{late} {round(deadline.seconds, 1):g} s") from None
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            yield cast(_Result, piece)
-    finally:
-        stopped.set()
+    while not future.done():
+        wait([future], min(_TICK_S, max(deadline.left_s(), 0.001)))
+        if not (future.done() or deadline.left_s()):
+            late = f"{server} did not answer within" if server else "no answer within"
+            raise Unanswered(provider, f"{late} {round(deadline.seconds, 1):g} s")
+    return future.result()
 
 
 def side_by_side(

@@ -1,4 +1,4 @@
-"""Caches of paid answers: vectors and completions on disk for all workspaces, scores in memory.
+"""Caches of paid answers: vectors and completions, on disk for all workspaces of a user.
 
 A cache on disk is one SQLite file, derived, bounded and private. It fails no call: what cannot be read is
 asked again, what cannot be written is not kept. Keys are hashes of requests; their text is not in it.
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
 BUNDLED = "builtin-"  # begins the fingerprint of the model that comes with the program
-MAX_SCORES = 20_000  # some 3 MB
 MAX_ANSWERS = 10_000
 MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
@@ -179,16 +178,13 @@ class AnswerCache(_DiskCache):
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
         """Return the known answers that are not too old, marked as cached."""
-        from commonplace.providers.llm.base import Completion, TokenChance, ToolCall
+        from commonplace.providers.llm.base import Completion, ToolCall
 
         answers = {}
         for key, text in self._read(keys).items():
             data = json.loads(text)
             data["calls"] = tuple(ToolCall(**call) for call in data["calls"])
-            data["logprobs"] = tuple(
-                TokenChance(chance["token"], chance["logprob"], tuple(map(tuple, chance["alternatives"])))
-                for chance in data["logprobs"]
-            )
+            data["logprobs"] = tuple(map(tuple, data["logprobs"]))
             answers[key] = replace(Completion(**data), cached=True)
         return answers
 
@@ -202,26 +198,6 @@ class AnswerCache(_DiskCache):
                 answer = json.dumps(asdict(completion), ensure_ascii=False).encode()
                 if len(answer) <= MAX_ANSWER_BYTES and not redact.holds_secret(_content(completion)):
                     self._write(completion.model, {key: answer})
-
-
-class ScoreCache:
-    """Scores of one process by model, question and text; when there are too many, all go.
-
-    They are not kept on disk: two processes rarely score the same question.
-    """
-
-    def __init__(self, entries: int = MAX_SCORES) -> None:
-        """Make an empty cache for so many scores."""
-        self._entries, self._scores = entries, dict[bytes, float]()
-
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Return the known scores of these keys."""
-        return {key: score for key in keys if (score := self._scores.get(key)) is not None}
-
-    def keep(self, model: str, scores: Mapping[bytes, float]) -> None:
-        """Keep scores."""
-        kept = self._scores if len(self._scores) + len(scores) <= self._entries else {}
-        self._scores = {**kept, **scores}
 
 
 def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -253,17 +229,12 @@ def vector_key(model: str, kind: str, text: str) -> bytes:
     ).digest()
 
 
-def score_key(model: str, question: str, text: str) -> bytes:
-    """Return the identity of a score: 16 bytes of all that it depends on."""
-    return hashlib.blake2b(ascii((model, question, text)).encode(), digest_size=16).digest()
-
-
 def answer_key(model: str, request: Request) -> bytes:
     """Return a hash of the model and of everything that shapes its answer: not of purpose and deadline."""
     turns = [asdict(message) for message in request.messages]
     tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
     rest = (request.schema, request.max_tokens, 0.0, request.logprobs)
-    asked = ["answers-1", model, turns, tools, rest]
+    asked = ["answers-2", model, turns, tools, rest]
     text = json.dumps(asked, sort_keys=True, ensure_ascii=True, default=dict)
     return hashlib.sha256(text.encode()).digest()
 
@@ -275,5 +246,5 @@ def _content(completion: Completion) -> str:
         parts.append(call.arguments)
         with suppress(ValueError, RecursionError):
             parts.append(json.dumps(json.loads(call.arguments), ensure_ascii=False))
-    parts.append("".join(chance.token for chance in completion.logprobs))
+    parts.append("".join(token for token, _ in completion.logprobs))
     return "\n".join(parts)

@@ -6,10 +6,10 @@ A provider's module is imported when its first model is made; one specification 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.base import fork
 from commonplace.base.errors import ConfigError, ProviderError
@@ -42,20 +42,6 @@ class Spec:
     dimensions: int | None = None
     deadline_s: float = 120.0
     query_deadline_s: float = 5.0
-
-
-class Reranker(Protocol):
-    """A model that reads a question together with each text."""
-
-    @property
-    def name(self) -> str:
-        """The name for people: `provider:model`."""
-
-    def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return how well each text answers the question, from 0 to 1, higher is better.
-
-        Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError; then there is no score of any text.
-        """
 
 
 class Catalog(Generic[T]):
@@ -143,4 +129,4 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
     providers.EMBEDDERS, "embedding", "commonplace.embedders", "model", local=True
 )
 LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm", "commonplace.llms")
-RERANKERS: Catalog[Reranker] = Catalog(providers.RERANKERS, "reranking", "commonplace.rerankers")
+RERANKERS: Catalog[Any] = Catalog(providers.RERANKERS, "reranking", "commonplace.rerankers")

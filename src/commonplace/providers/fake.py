@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import ProviderError
@@ -81,12 +81,6 @@ class FakeModel:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, Completion) else counted(Completion(answer, self.name), request)
-
-    def stream(self, request: Request) -> Generator[str, None, Completion]:
-        """Give the next answer word by word."""
-        whole = self.answer(request)
-        yield from re.findall(r"[^ \n]*[ \n]|[^ \n]+", whole.text)
-        return whole
 
 
 class FakeReranker:

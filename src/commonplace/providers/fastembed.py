@@ -7,8 +7,6 @@ error that says how to get it (`download`).
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
@@ -40,8 +38,6 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
 _REACH_S = 10.0
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
-# Files of a tokenizer; a model has some of them.
-_BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
 
 def folder() -> Path:
@@ -171,8 +167,8 @@ class LocalEmbedder:
         check()
         row = find(spec.model)
         self.name = spec.model or default("embedding")
-        folder = place(row)
-        if folder is None:
+        files = place(row)
+        if files is None:
             raise absent(self.name)
         whole = int(row["dim"])
         if spec.dimensions is not None and not 0 < spec.dimensions <= whole:
@@ -181,13 +177,10 @@ class LocalEmbedder:
         self._family = family = services.family(self.name)
         self.scripts, self.dimensions = family.scripts, spec.dimensions or whole
         self.shared: Shared[Any] = Shared(lambda: opened(row))
-        # How a model's tokens are pooled is up to fastembed, and has changed between releases.
+        # The folder is named by its revision. How tokens are pooled is up to fastembed, and has changed.
         release = version("fastembed").split(".")[:2]
-        names = (row["model_file"], *row.get("additional_files", ()), *_BESIDE)
-        files = [_identity(folder / name) for name in names if (folder / name).is_file()]
-        rest = [files, family.max_tokens, self.dimensions, family.query, family.passage, release]
-        digest = hashlib.sha256(json.dumps(rest).encode()).hexdigest()[:24]
-        self.fingerprint = f"{PROVIDER}-2:{digest}"
+        made = [self.name, files.name, row["model_file"], self.dimensions, *family, release]
+        self.fingerprint = f"{PROVIDER}-3:{hashlib.sha256(repr(made).encode()).hexdigest()[:24]}"
 
     def embed(self, texts: Sequence[str], kind: Purpose) -> Floats:
         """Embed texts as (n, dimensions) float32 unit rows. Raises ProviderError."""
@@ -210,11 +203,6 @@ class LocalEmbedder:
             return np.stack(runtime.each(work, texts))
 
 
-def _identity(path: Path) -> tuple[str, str, int]:
-    """The identity of a file: in the hub's cache it is a link to a blob that is named by its hash."""
-    return path.name, Path(os.path.realpath(path)).name, path.stat().st_size
-
-
 class LocalReranker:
     """A reranker of fastembed's table, loaded at its first pair; safe in several threads.
 
@@ -223,7 +211,7 @@ class LocalReranker:
 
     def __init__(self, spec: Spec, name: str, load: Callable[[], Any]) -> None:
         """Prepare a model, a `TextCrossEncoder`, without loading it."""
-        self.name, self.model, self.fingerprint = f"{PROVIDER}:{name}", name, f"{name}@"
+        self.name, self.model = f"{PROVIDER}:{name}", name
         self.shared = Shared(load)
         self._timeout_s = spec.query_deadline_s
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, ProviderError
@@ -22,6 +22,7 @@ from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.costs import OK
 
 if TYPE_CHECKING:
+    from commonplace.providers.cache import AnswerCache, VectorCache
     from commonplace.providers.costs import Budget
 
 # --- the breaker ---------------------------------------------------------------------------------------
@@ -120,31 +121,15 @@ def name_of(provider: str, model: str, address: str, key: str = "") -> str:
 
 # --- the chain -----------------------------------------------------------------------------------------
 
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
 ABANDONED = "abandoned"
-
-
-class Store(Protocol[Answer]):
-    """A cache of answers by key."""
-
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """Return the answers that are known of these keys."""
-
-    def keep(self, model: str, answers: Mapping[bytes, Answer]) -> None:
-        """Keep answers of a model, by the model's fingerprint."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A request under way; its maker writes down the answer, and the tokens that the provider counted.
-
-    `tokens` are those of the question, None where they were not counted.
-    """
+    """A request under way, and the tokens in and out that the provider counted (None: it did not)."""
 
     tokens: int | None = None
     tokens_out: int = 0
-    answer: Any = None
 
 
 Watcher = Callable[..., AbstractContextManager[Call]]
@@ -156,7 +141,7 @@ def unwatched(*request: object, **how: object) -> Iterator[Call]:
     yield Call()
 
 
-class Guard(Generic[Request, Answer]):
+class Guard:
     """A model behind cache, breaker and budget, each of which can be left out; safe in several threads."""
 
     def __init__(
@@ -165,7 +150,7 @@ class Guard(Generic[Request, Answer]):
         provider: str = "",
         model_name: str = "",
         *,
-        store: Store[Answer] | None = None,
+        store: VectorCache | AnswerCache | None = None,
         breaker: Breaker | None = None,
         budget: Budget | None = None,
     ) -> None:
@@ -179,36 +164,11 @@ class Guard(Generic[Request, Answer]):
         self.breaker_name = getattr(inner, "breaker_name", "") or f"{self.provider}/{self.model_name}"
         self.store, self.breaker, self.budget = store, breaker, budget
 
-    def answers(
-        self,
-        requests: Sequence[Request],
-        key: Callable[[Request], bytes],
-        ask: Callable[[list[Request]], Sequence[Answer]],
-        purpose: str,
-        tokens: Callable[[Request], int],
-    ) -> list[Answer]:
-        """Answer requests: the known ones from the cache, each other one once, by `ask`, and kept then.
-
-        `tokens` is how many a request has, about. Raises what `ask` does, ProviderError while the provider is
-        left alone.
-        """
-        keys = [key(request) for request in requests]
-        answers = self.known(keys)
-        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in answers}
-        if missing:
-            with self.asking():
-                made = dict(zip(missing, ask(list(missing.values())), strict=True))
-            self.keep(made)
-            answers |= made
-        elif requests:
-            self.record_known(purpose, sum(map(tokens, requests)))
-        return [answers[key] for key in keys]
-
-    def known(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """Return the answers that the cache has."""
         return self.store.find(list(dict.fromkeys(keys))) if self.store is not None else {}
 
-    def keep(self, answers: Mapping[bytes, Answer]) -> None:
+    def keep(self, answers: Mapping[bytes, Any]) -> None:
         """Put answers into the cache."""
         if self.store is not None:
             self.store.keep(self.fingerprint, answers)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from itertools import chain
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,8 +18,16 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import attempts
-from commonplace.providers.attempts import ATTEMPTS, REACH_S, Unanswered, Unreachable, repeated, within
+from commonplace.providers.attempts import (
+    ATTEMPTS,
+    REACH_S,
+    Unanswered,
+    Unreachable,
+    reason,
+    repeated,
+    translate,
+    within,
+)
 from commonplace.providers.guard import name_of
 from commonplace.redaction.redact import public
 from commonplace.render import screen
@@ -95,7 +102,13 @@ class Endpoint:
         request that is longer than the provider takes.
         """
         sent = (path, deadline, _json(body), _JSON)
-        return self.checked(self.parse(self.send("POST", *sent, attempts=attempts, max_bytes=max_bytes)))
+        data = self.parse(self.send("POST", *sent, attempts=attempts, max_bytes=max_bytes))
+        if error := as_dict(data).get("error"):  # some servers put one into an answer of status 200
+            code = as_dict(error).get("code")
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            quoted = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
+            raise translate(self.provider, status, {}, quoted, self._key)
+        return data
 
     def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""
@@ -106,18 +119,9 @@ class Endpoint:
         try:
             return json.loads(answer.body)
         except (ValueError, RecursionError) as error:
-            start = attempts.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
+            start = reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
             message = f"the answer of {self.origin} is not JSON: {screen.shorten(start, 80) or 'it is empty'}"
             raise ProviderError(self.provider, message, status=answer.status) from error
-
-    def checked(self, data: object) -> object:
-        """Return JSON; some servers put an error into an answer of status 200. Raises ProviderError."""
-        if error := as_dict(data).get("error"):
-            code = as_dict(error).get("code")
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            body = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
-            raise attempts.translate(self.provider, status, {}, body, self._key)
-        return data
 
     def send(
         self,
@@ -136,37 +140,16 @@ class Endpoint:
         `retry_after_s` where the provider asked to wait longer than is left.
         """
 
+        url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
+        if origin(url) != self.origin:
+            message = "the provider names an address of another host"
+            raise ProviderError(self.provider, message, permanent=True)
+        most = max_bytes or MAX_ANSWER_BYTES
+
         def once() -> Answer:
-            with self._answer(method, path, deadline, content, headers or {}) as response:
-                body = self._read(response, max_bytes or MAX_ANSWER_BYTES, deadline)
-            return Answer(response.status_code, response.headers, body)
+            return self._once(method, url, deadline, content, headers or {}, most)
 
         return repeated(lambda: within(self.provider, once, deadline, self.origin), deadline, attempts)
-
-    def events(self, path: str, body: object, deadline: Deadline, most: int) -> Iterator[object]:
-        """Send JSON once, and yield the JSON of server-sent events, `most` bytes in all, as they come.
-
-        https://html.spec.whatwg.org/multipage/server-sent-events.html. The reader keeps to the deadline
-        (`attempts.relayed`). Raises ProviderError.
-        """
-        with self._answer("POST", path, deadline, _json(body), _JSON) as response:
-            content_type = response.headers.get("content-type", "")
-            if "event-stream" not in content_type:
-                whole = Answer(response.status_code, response.headers, self._read(response, most, deadline))
-                self.checked(self.parse(whole))
-                shown = screen.one_line(content_type) or "something else"
-                raise ProviderError(self.provider, f"asked for a stream and got {shown}")
-            rest, size = b"", 0
-            for part in chain(response.iter_bytes(), [b"\n"]):
-                size += len(part)
-                if size > most:
-                    raise self._too_much(response, most)
-                *lines, rest = (rest + part).split(b"\n")
-                for event in (line[5:].strip() for line in lines if line.startswith(b"data:")):
-                    if event == b"[DONE]":
-                        return
-                    if event:
-                        yield self.checked(self.parse(Answer(200, {}, event)))
 
     def close(self) -> None:
         """Close the connections that are kept; the next request opens new ones."""
@@ -175,17 +158,18 @@ class Endpoint:
         if client is not None:
             client.close()
 
-    @contextmanager
-    def _answer(
-        self, method: str, path: str, deadline: Deadline, content: bytes | None, headers: Mapping[str, str]
-    ) -> Iterator[httpx.Response]:
-        """Yield an answer of 2xx, to be read here. Raises ProviderError, permanent if a retry is useless."""
+    def _once(
+        self,
+        method: str,
+        url: str,
+        deadline: Deadline,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        most: int,
+    ) -> Answer:
+        """Send a request once. Raises ProviderError, permanent if a retry is useless."""
         import httpx
 
-        url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
-        if origin(url) != self.origin:
-            message = "the provider names an address of another host"
-            raise ProviderError(self.provider, message, permanent=True)
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
         left = max(deadline.left_s(), 0.001)
         timeout = httpx.Timeout(left, connect=min(REACH_S, left))
@@ -193,10 +177,7 @@ class Endpoint:
             with self._opened().stream(
                 method, url, content=content, headers={**headers, **key}, timeout=timeout
             ) as response:
-                if response.is_success:
-                    yield response
-                    return
-                body = self._read(response, MAX_ERROR_BYTES, deadline)
+                body = self._read(response, most if response.is_success else MAX_ERROR_BYTES, deadline)
         except httpx.TimeoutException as error:
             unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
             waited = max(0.1, round(min(REACH_S, left) if unsent else left, 1))
@@ -204,12 +185,14 @@ class Endpoint:
             raise (Unreachable if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise self._broken(error) from error
+        if response.is_success:
+            return Answer(response.status_code, response.headers, body)
         if response.is_redirect:
             target = origin(response.headers.get("location", "")) or "elsewhere"
             target = f"{self.origin} redirects to {screen.shorten(screen.one_line(target), 80)}"
             message = f"{target}, which is not followed; set the address it belongs to"
             raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
-        raise attempts.translate(self.provider, response.status_code, response.headers, body, self._key)
+        raise translate(self.provider, response.status_code, response.headers, body, self._key)
 
     def _broken(self, error: Exception) -> ProviderError:
         """Return the error of a connection; a certificate that is not valid now stays so."""
@@ -234,13 +217,11 @@ class Endpoint:
             body += part
             if len(body) > most:
                 if response.is_success:
-                    raise self._too_much(response, most)
+                    message = f"the answer of {self.origin} is larger than {most / 1e6:g} MB"
+                    status = response.status_code
+                    raise ProviderError(self.provider, message, permanent=True, status=status)
                 break
         return bytes(body[:most])
-
-    def _too_much(self, response: httpx.Response, most: int) -> ProviderError:
-        message = f"the answer of {self.origin} is larger than {most / 1e6:g} MB"
-        return ProviderError(self.provider, message, permanent=True, status=response.status_code)
 
     def _opened(self) -> httpx.Client:
         """Return the client, made when first needed; proxies of the environment are not for this machine."""

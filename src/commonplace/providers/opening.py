@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding
-    from commonplace.providers.cache import ScoreCache
     from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
@@ -252,29 +251,20 @@ def open_llm(
 # --- rerankers ----------------------------------------------------------------------------------------
 
 
-@cache
-def scores() -> ScoreCache:
-    """Return the scores of this process."""
-    from commonplace.providers.cache import ScoreCache
-
-    return ScoreCache()
-
-
 def open_reranker(
     settings: Settings, ledger: Ledger | None = None, *, cached: bool = True
 ) -> GuardedReranker | None:
     """Make the reranker of the settings, or None without one, which is the default.
 
-    Its calls are recorded and capped in the ledger. Scores are kept in memory, for all that this process
-    opens, where they are to be `cached`. No request is made yet. Raises ConfigError, MissingExtra,
-    ProviderError for a missing key, an unfit address or an absent model.
+    Its calls are recorded and capped in the ledger; answers of the language model are kept where they are to
+    be `cached`. No request is made yet. Raises ConfigError, MissingExtra, ProviderError for a missing key, an
+    unfit address or an absent model.
     """
     chosen = settings.reranking
     if chosen.provider == NONE:
         return None
     from commonplace.providers.reranking import GuardedReranker, RemoteReranker
 
-    store = scores() if cached else None
     if chosen.provider == LLM:
         from commonplace.providers.llm.reranker import LlmReranker
 
@@ -282,13 +272,12 @@ def open_reranker(
         if client is None:
             message = f"llm needs a language model; {remedies.say('models.llm')}"
             raise ConfigError("reranking.provider", message)
-        return GuardedReranker(LlmReranker(client, chosen.timeout_s), store=store)
+        return GuardedReranker(LlmReranker(client, chosen.timeout_s))
     key = credentials.named(chosen.key, "reranking.key")
     spec = Spec(chosen.provider, chosen.model, chosen.base_url, key, query_deadline_s=chosen.timeout_s)
     inner = RERANKERS.create(spec)
     if not isinstance(inner, RemoteReranker):
-        return GuardedReranker(inner, store=store)
-    budget = ledger.budget(chosen) if ledger else None
-    made = GuardedReranker(inner, store=store, breaker=SHARED, budget=budget)
+        return GuardedReranker(inner)
+    made = GuardedReranker(inner, breaker=SHARED, budget=ledger.budget(chosen) if ledger else None)
     made.timeout_s = chosen.timeout_s
     return made

@@ -11,12 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import packing, services
-from commonplace.providers.cache import score_key
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.guard import Call, Guard, Watcher, unwatched
 
@@ -40,8 +38,6 @@ class RemoteReranker:
         self.model, self.endpoint = RERANKERS.connect(spec, needs_model=False)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
         self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
-        # It changes with anything that changes a score: a server's name for a model may say little.
-        self.fingerprint = f"{self.name}@{self.endpoint.base_url}"
         self._timeout_s = spec.query_deadline_s
         self._takes_texts = False  # instead of `documents`, which TEI refuses
         self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
@@ -106,8 +102,8 @@ def placed(provider: str, results: object, count: int) -> list[float]:
 load = RemoteReranker
 
 
-class GuardedReranker(Guard[str, float]):
-    """A reranker as a search sees it: scores what the cache does not know, unless a cap would be passed.
+class GuardedReranker(Guard):
+    """A reranker as a search sees it, unless a cap would be passed.
 
     A blank text scores 0 without a request; so does every text where the question is blank.
     """
@@ -121,19 +117,14 @@ class GuardedReranker(Guard[str, float]):
         def watched(question: str, texts: Sequence[str]) -> AbstractContextManager[Call]:
             around = len(question.encode("utf-8", "replace")) + _AROUND
             most = sum(len(text.encode("utf-8", "replace")) + around for text in texts)
-            return self.request(purpose, _tokens(question, texts), most, self.timeout_s)
+            # The question is read with every text.
+            about = sum(map(packing.tokens, texts)) + len(texts) * packing.tokens(question)
+            return self.request(purpose, about, most, self.timeout_s)
 
-        def ask(missing: list[str]) -> list[float]:
-            watching = (watched,) if isinstance(self.inner, RemoteReranker) else ()
-            found: list[float] = self.inner.score(question, missing, *watching)
-            return found
-
-        key = partial(score_key, self.fingerprint, question)
-        scores = self.answers(asked, key, ask, purpose, lambda text: _tokens(question, [text]))
+        scores: list[float] = []
+        if asked:
+            with self.asking():
+                watching = (watched,) if isinstance(self.inner, RemoteReranker) else ()
+                scores = self.inner.score(question, asked, *watching)
         known = dict(zip(asked, scores, strict=True))
         return [known.get(text, 0.0) for text in texts]
-
-
-def _tokens(question: str, texts: Sequence[str]) -> int:
-    """Return about how many tokens a request has: the question is read with every text."""
-    return sum(map(packing.tokens, texts)) + len(texts) * packing.tokens(question)

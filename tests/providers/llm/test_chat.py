@@ -26,12 +26,8 @@ from tests.providers.llm.conftest import (
     KEY,
     QUESTION,
     answer,
-    chunk,
-    event,
-    events,
     model_at,
     refusal,
-    streamed,
 )
 from tests.providers.server import Reply, Server
 
@@ -47,15 +43,6 @@ SCHEMA = {
 @pytest.fixture(autouse=True)
 def no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.01)
-
-
-def drained(model: ChatModel, request: Request) -> tuple[list[str], Completion]:
-    stream, pieces = model.stream(request), []
-    while True:
-        try:
-            pieces.append(next(stream))
-        except StopIteration as end:
-            return pieces, end.value
 
 
 def failure(server: Server, *replies: Reply, request: Request = REQUEST) -> ProviderError:
@@ -136,11 +123,12 @@ def test_probabilities(server: Server) -> None:
         {"token": "no", "logprob": -2.5, "bytes": None},
     ]
     reply = answer("yes")
-    reply["choices"][0]["logprobs"] = {"content": [{**likely[0], "top_logprobs": likely}], "refusal": None}  # type: ignore[index]
+    blank = {"token": "\n", "logprob": -0.2, "top_logprobs": []}
+    rows = [blank, {**likely[0], "top_logprobs": likely}, {"token": ".", "logprob": 0.0}]
+    reply["choices"][0]["logprobs"] = {"content": rows, "refusal": None}  # type: ignore[index]
     server.script = [Reply(reply)]
     got = model_at(server).answer(replace(REQUEST, logprobs=2))
-    assert (got.logprobs[0].token, got.logprobs[0].logprob) == ("yes", -0.1)
-    assert got.logprobs[0].alternatives == (("yes", -0.1), ("no", -2.5))
+    assert got.logprobs == (("yes", -0.1), ("no", -2.5))
     assert server.requests[0].json["logprobs"] is True
     assert server.requests[0].json["top_logprobs"] == 2
 
@@ -164,14 +152,6 @@ def test_counts_that_are_none_are_estimated(server: Server) -> None:
         server.script = [Reply(answer(usage=usage))]
         got = model_at(server).answer(REQUEST)
         assert (got.tokens_in > 5, got.tokens_out) == (True, 3), usage
-
-
-def test_counts_in_the_middle_of_a_stream_are_kept(server: Server) -> None:
-    counts = {"usage": {"prompt_tokens": 19, "completion_tokens": 10}}
-    parts = [event(chunk({"content": "On Tuesday."}) | counts), event(chunk({}, "stop") | {"usage": None})]
-    server.script = [streamed([*parts, b"data: [DONE]\n\n"])]
-    _, whole = drained(model_at(server), REQUEST)
-    assert whole == Completion("On Tuesday.", "test-model", 19, 10)
 
 
 def test_text_in_parts_and_arguments_as_objects(server: Server) -> None:
@@ -257,102 +237,33 @@ def test_what_is_known_of_a_provider_is_not_tried(server: Server) -> None:
     assert "max_completion_tokens" in strict
 
 
-# --- streams --------------------------------------------------------------------------------------------
-
-
-def test_a_stream(server: Server) -> None:
-    server.script = [streamed([b": a comment\n\n", *events("On ", "星期二", ".")])]
-    pieces, whole = drained(model_at(server), REQUEST)
-    assert pieces == ["On ", "星期二", "."]
-    assert whole == Completion("On 星期二.", "test-model", 19, 10)
-    assert server.requests[0].json["stream_options"] == {"include_usage": True}
-
-
-def test_a_stream_byte_by_byte_with_other_line_ends(server: Server) -> None:
-    body = b"".join(events("星期", "二")).replace(b"\n", b"\r\n")
-    server.script = [streamed([body], drip_s=0.0005)]
-    pieces, _ = drained(model_at(server), REQUEST)
-    assert pieces == ["星期", "二"]
-
-
-def test_a_stream_of_tool_calls_and_probabilities(server: Server) -> None:
-    def calling(index: int, **function: str) -> dict[str, object]:
-        return {"tool_calls": [{"index": index, "id": f"call_{index}", "function": function}]}
-
-    likely = {"content": [{"token": "x", "logprob": -0.5, "top_logprobs": []}]}
-    parts = [
-        event(chunk(calling(0, name="search", arguments=""), logprobs=likely)),
-        event(chunk(calling(0, arguments='{"q": '))),
-        event(chunk(calling(1, name="get", arguments="{}"))),
-        event(chunk(calling(0, arguments='"a"}'))),
-        event(chunk({}, "tool_calls")),
-    ]
-    server.script = [streamed(parts)]
-    _, whole = drained(model_at(server), REQUEST)
-    assert whole.calls == (ToolCall("call_0", "search", '{"q": "a"}'), ToolCall("call_1", "get", "{}"))
-    assert [chance.token for chance in whole.logprobs] == ["x"]
-
-
-def piece(name: str | None = None, arguments: object = "", **more: object) -> dict[str, object]:
-    """A piece of a streamed tool call."""
-    return {**more, "type": "function", "function": {"name": name, "arguments": arguments}}
-
+# --- tool calls -----------------------------------------------------------------------------------------
 
 CALLS = [("search", '{"q": "a"}'), ("get", '{"path": "b"}')]
 
 
-@pytest.mark.parametrize(
-    "deltas",
-    [
-        pytest.param(
-            [
-                [piece("search", "", index=0, id="one")],
-                [piece(None, '{"q": ', index=0)],
-                [piece("get", "", index=1, id="two")],
-                [piece(None, '"a"}', index=0), piece(None, '{"path": "b"}', index=1)],
-            ],
-            id="in turns",
-        ),
-        pytest.param([[piece(*CALLS[0], index=0), piece(*CALLS[1], index=1)]], id="whole, without ids"),
-        pytest.param([[piece(*CALLS[0])], [piece(*CALLS[1])]], id="whole, without ids and places"),
-        pytest.param(
-            [[piece(*CALLS[0], index=0, id="one")], [piece(*CALLS[1], index=0, id="two")]],
-            id="all at the first place",
-        ),
-        pytest.param([[piece(*CALLS[0], index=0)], [piece(*CALLS[1], index=0)]], id="and without ids"),
-        pytest.param(
-            [[piece(*CALLS[0], index=0, id="one"), piece(*CALLS[1], index=1, id="one")]], id="one id for both"
-        ),
-        pytest.param(
-            [
-                [piece("search", '{"q"', id="one")],
-                [piece(None, ': "a"}', id="other")],
-                [piece("get", {"path": "b"}, id="two")],
-            ],
-            id="an id for every piece, and an object",
-        ),
-    ],
-)
-def test_calls_are_put_together_however_they_come(
-    server: Server, deltas: list[list[dict[str, object]]]
-) -> None:
-    parts = [event(chunk({"content": None, "tool_calls": pieces})) for pieces in deltas]
-    server.script = [streamed([*parts, event(chunk({}, "tool_calls")), b"data: [DONE]\n\n"])]
-    pieces, whole = drained(model_at(server), REQUEST)
-    assert pieces == []
-    assert [(call.name, call.arguments) for call in whole.calls] == CALLS
-    assert all(call.id for call in whole.calls)
-    assert len({call.id for call in whole.calls}) == 2
+@pytest.mark.parametrize("ids", [("one", "two"), ("one", "one"), (None, None)])
+def test_every_call_has_an_id_of_its_own(server: Server, ids: tuple[str | None, ...]) -> None:
+    said = [
+        {"id": own, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for own, (name, arguments) in zip(ids, CALLS, strict=True)
+    ]
+    server.script = [Reply(answer(None, "tool_calls", message={"tool_calls": said}))]
+    got = model_at(server).answer(REQUEST)
+    assert [(call.name, call.arguments) for call in got.calls] == CALLS
+    assert all(call.id for call in got.calls)
+    assert len({call.id for call in got.calls}) == 2
 
 
-def test_a_stream_of_one_chunk_and_a_call_without_arguments(server: Server) -> None:
-    message = {"role": "assistant", "content": "One moment.", "tool_calls": [piece("status", None, id="one")]}
-    whole_chunk = chunk({}, "tool_calls")
-    whole_chunk["choices"][0]["message"] = message  # type: ignore[index]
-    server.script = [streamed([event(whole_chunk), b"data: [DONE]\n\n"])]
-    pieces, whole = drained(model_at(server), REQUEST)
-    assert pieces == ["One moment."]
-    assert whole.calls == (ToolCall("one", "status", "{}"),)
+def test_a_call_without_arguments(server: Server) -> None:
+    said = [{"id": "one", "function": {"name": "status", "arguments": None}}]
+    server.script = [Reply(answer("One moment.", "tool_calls", message={"tool_calls": said}))]
+    got = model_at(server).answer(REQUEST)
+    assert (got.text, got.calls, got.finish) == (
+        "One moment.",
+        (ToolCall("one", "status", "{}"),),
+        "tool_calls",
+    )
 
 
 def test_arguments_that_are_no_json_are_not_sent_again(server: Server) -> None:
@@ -371,66 +282,11 @@ def test_arguments_that_are_no_json_are_not_sent_again(server: Server) -> None:
     ],
 )
 def test_a_server_that_takes_no_tools_is_asked_without(server: Server, said: str) -> None:
-    server.script = [Reply(refusal(said), 400), streamed(events("On Tuesday.")), streamed(events("Yes."))]
+    server.script = [Reply(refusal(said), 400), Reply(answer("On Tuesday.")), Reply(answer("Yes."))]
     model, request = model_at(server), replace(REQUEST, tools=(ToolSpec("search", "Search.", {}),))
     for _ in range(2):
-        drained(model, request)
+        model.answer(request)
     assert ["tools" in sent.json for sent in server.requests] == [True, False, False]
-
-
-def test_a_stream_that_breaks_off_keeps_what_came(server: Server) -> None:
-    parts = events("On ", "Tuesday.")
-    server.script = [streamed(parts, cut=sum(map(len, parts[:2])))]
-    stream = model_at(server).stream(REQUEST)
-    assert next(stream) == "On "
-    with pytest.raises(Unanswered, match="cannot be reached"):
-        next(stream)
-    assert len(server.requests) == 1
-
-
-def test_a_stream_that_ends_too_early_is_no_answer(server: Server) -> None:
-    server.script = [streamed(events("On ", usage=False, done=False)[:2])]
-    with pytest.raises(Unanswered, match="in the middle"):
-        drained(model_at(server), REQUEST)
-
-
-def test_a_slow_stream_ends_at_the_deadline(server: Server) -> None:
-    server.script = [streamed(events("On ", "Tuesday."), drip_s=0.01)]
-    begun = time.monotonic()
-    with pytest.raises(Unanswered, match=r"within 0\.5 s"):
-        drained(model_at(server), replace(REQUEST, deadline_s=0.5))
-    assert time.monotonic() - begun < 3
-
-
-def test_a_reader_that_goes_away_ends_the_stream(server: Server) -> None:
-    server.script = [streamed(events(*["word "] * 1000))]
-    stream = model_at(server).stream(REQUEST)
-    next(stream)
-    stream.close()
-
-
-def test_a_stream_is_begun_again_but_not_continued(server: Server) -> None:
-    server.script = [Reply(refusal("busy"), 503), Reply(refusal("stream_options: unknown"), 400)]
-    server.script.append(streamed(events("On Tuesday.")))
-    pieces, _ = drained(model_at(server), REQUEST)
-    assert pieces == ["On Tuesday."]
-    assert "stream_options" not in server.requests[2].json
-
-
-@pytest.mark.parametrize(
-    ("reply", "match"),
-    [
-        (Reply(answer()), "asked for a stream"),
-        (Reply(b"<html>Sign in</html>", headers={"Content-Type": "text/html"}), "not JSON: Sign in"),
-        (streamed([b"data: {broken\n\n"]), "not JSON"),
-        (streamed([b"data: [1, 2]\n\n"]), "in the middle"),
-        (streamed([event(refusal("overloaded"))]), "overloaded"),
-    ],
-)
-def test_what_is_no_stream_is_told(server: Server, reply: Reply, match: str) -> None:
-    server.answer = lambda request: reply
-    with pytest.raises(ProviderError, match=match):
-        drained(model_at(server), replace(REQUEST, deadline_s=1))
 
 
 # --- errors ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
 from tests.providers.conftest import PRICES
-from tests.providers.llm.conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
+from tests.providers.llm.conftest import KEY, QUESTION, answer, model_at, refusal
 from tests.providers.server import Reply, Server
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
@@ -78,7 +78,6 @@ def test_the_same_question_is_asked_once(ledger: Ledger, tmp_path: Path) -> None
     assert (first.cached, second.cached, second.text) == (False, True, "On Tuesday.")
     assert len(model.requests) == 1
     assert rows(ledger) == [("", 100, 20, 140_000, 0, "ok"), ("other", 100, 20, 0, 1, "ok")]
-    assert list(client.stream(QUESTION)) == ["On Tuesday."]
 
 
 @pytest.mark.parametrize(
@@ -175,53 +174,22 @@ def test_a_budget_in_the_way_says_nothing_of_the_provider(ledger: Ledger) -> Non
     assert breaker.log == ["check"]
 
 
-# --- streams --------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------------
 
 
-def test_a_stream_is_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
-    client, model = made(ledger, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
-    assert list(client.stream(QUESTION)) == ["On ", "Tuesday."]
-    assert client.complete(QUESTION).cached
-    assert rows(ledger)[0] == ("", 100, 20, 140_000, 0, "ok")
-    assert len(model.requests) == 1
-
-
-def test_a_stream_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+def test_an_answer_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
     tools = (ToolSpec("search", "Search the notes.", {"type": "object"}),)
     asked = Completion("", "fake", 100, 20, calls=(ToolCall("one", "search", "{}"),), finish="tool_calls")
     client, model = made(ledger, asked, cache=AnswerCache(tmp_path / "answers.sqlite"))
     for cached in (False, True):
-        stream = client.stream(QUESTION, tools=tools, purpose="chat")
-        with pytest.raises(StopIteration) as end:  # no piece comes where nothing is said
-            next(stream)
-        assert (end.value.value.calls, end.value.value.cached) == (asked.calls, cached)
+        got = client.complete(QUESTION, tools=tools, purpose="chat")
+        assert (got.calls, got.cached) == (asked.calls, cached)
     assert [request.tools for request in model.requests] == [tools]
     assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok"), ("chat", 100, 20, 0, 1, "ok")]
     client = Client(model, budget=Budget(ledger, max_tokens_a_day=1))
     with pytest.raises(BudgetExceeded):
-        next(client.stream(QUESTION, tools=tools))
+        client.complete(QUESTION, tools=tools)
     assert len(model.requests) == 1
-
-
-def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:
-    client, _ = made(ledger, "word " * 100)
-    stream = client.stream(QUESTION)
-    for _ in range(8):
-        next(stream)
-    stream.close()
-    assert rows(ledger) == [("", 15, 10, 35_000, 0, "abandoned")]
-    assert reserved(ledger) == 0
-
-
-def test_a_stream_that_breaks_off_is_counted(ledger: Ledger, server: Server) -> None:
-    parts = events("On Tuesday, ", "perhaps")
-    server.script = [streamed(parts, cut=sum(map(len, parts[:2])))]
-    client = Client(model_at(server), budget=Budget(ledger))
-    stream = client.stream(QUESTION)
-    assert next(stream) == "On Tuesday, "
-    with pytest.raises(Unanswered):
-        next(stream)
-    assert rows(ledger) == [("", 15, 3, None, 0, "unanswered")]
 
 
 # --- estimates and secrets ------------------------------------------------------------------------------
@@ -247,7 +215,6 @@ def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, serv
         Reply(answer(said)),
         Reply(refusal(f"wrong key {KEY}: {prompt}"), 401),
         Reply(answer("", "tool_calls", message={"tool_calls": [{"id": call.id, "function": {"name": "s"}}]})),
-        streamed(events(said)),
     ]
     client = Client(model_at(server), budget=Budget(ledger, max_tokens_a_day=10**6), cache=cache)
     client.complete([Message("user", prompt)], purpose="example")
@@ -255,7 +222,6 @@ def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, serv
         client.complete([Message("user", prompt + "?")])
     assert KEY not in str(caught.value)
     client.complete([Message("user", prompt + "!")])
-    list(client.stream([Message("user", prompt + ".")]))
     ledger.close()
     cache.close()
     for file in tmp_path.rglob("*"):

@@ -9,7 +9,7 @@ import pytest
 from commonplace.base.errors import ProviderError
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm import schemas
-from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
+from commonplace.providers.llm.base import Completion, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client
 from tests.providers.llm.conftest import QUESTION, answer, model_at
 from tests.providers.server import Reply, Server
@@ -84,10 +84,3 @@ def test_a_call_to_a_tool_is_not_held_to_the_schema() -> None:
     got = Client(FakeModel([wants])).complete(QUESTION, SCHEMA, tools=[tool])
     assert got.calls
     assert got.data is None
-
-
-def test_an_unknown_schema_asks_nobody() -> None:
-    model = FakeModel([])
-    with pytest.raises(ValueError, match="oneOf"):
-        Client(model).complete([Message("user", "x")], {"oneOf": []})
-    assert model.requests == []

@@ -116,6 +116,17 @@ def test_the_wrong_kind_of_request_is_made_once() -> None:
         server.close()
 
 
+def test_a_second_refusal_of_the_other_form_is_an_error(make: Make, server: Server) -> None:
+    """A server that wants `texts` and refuses them as well is not asked in turns for ever."""
+    server.answer = lambda request: Reply(b"missing field `texts`", 422)
+    model = remote.load(Spec("compatible", "m", f"{server.url}/v1"))
+    for asked in (2, 3):
+        with pytest.raises(ProviderError, match="`texts`"):
+            model.score(QUESTION, ["tea"])
+        assert len(server.requests) == asked
+    assert "texts" in server.requests[-1].json
+
+
 def test_another_refusal_is_no_reason_to_ask_otherwise(provider: str, make: Make, server: Server) -> None:
     server.answer = lambda request: Reply({"error": "no such model"}, 422)
     assert str(refused(make())) == f"{make().service.name}: HTTP 422: no such model"
@@ -223,4 +234,3 @@ def test_a_server_without_a_name_for_its_model_is_called_by_its_address() -> Non
     bare = remote.load(Spec("compatible", base_url="http://127.0.0.1:8080/v1/"))
     named = remote.load(Spec("compatible", "bge", "http://127.0.0.1:8080/v1"))
     assert (bare.name, named.name) == ("compatible:127.0.0.1:8080", "compatible:bge")
-    assert bare.fingerprint != named.fingerprint

@@ -8,6 +8,7 @@ from commonplace.providers.llm import schemas
 from commonplace.servers.api import routes, schema
 from commonplace.types import Hit, Recall, Status, Usage
 from commonplace.types.data import to_data
+from tests.schemas import check
 from tests.servers.api.conftest import Api
 
 VERBS = ("get", "put", "post", "delete", "patch")
@@ -36,7 +37,7 @@ def test_every_reference_in_it_leads_somewhere(api: Api) -> None:
 def test_schemas_are_those_that_requests_are_checked_by() -> None:
     for one in routes.OPERATIONS:
         for part in (*one.query.values(), *one.headers.values(), *([one.body] if one.body else [])):
-            schemas.check(part)  # no keyword that is described and not obeyed
+            check(part)  # no keyword that is described and not obeyed
         assert set(one.required) <= one.query.keys()
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.providers.llm import schemas
 from commonplace.servers.api import errors, routes
 from commonplace.servers.api.operations import Operation
+from tests.schemas import check
 from tests.servers.api.conftest import TOKEN, Api
 
 _EXAMPLES = 60  # of each operation, by schemathesis
@@ -105,4 +105,4 @@ def test_schemathesis_finds_nothing_in_the_description(api: Api, tmp_path: Path)
 def test_every_part_of_a_schema_that_answers_have_is_checked() -> None:
     """`schemas.problem` passes over keywords that it does not know."""
     for one in routes.OPERATIONS:
-        schemas.check(one.answer)
+        check(one.answer)

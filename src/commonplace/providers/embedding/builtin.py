@@ -30,8 +30,8 @@ from commonplace.providers.runtime import Shared
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
+    from commonplace.providers.cache import VectorCache
     from commonplace.providers.embedding.base import Floats
-    from commonplace.providers.guard import Store
 
 
 FOLDER = Path(__file__).parent / "minilm"
@@ -149,7 +149,7 @@ class CachedEmbedder:
     Questions, and turns of chats with their words, are not kept.
     """
 
-    def __init__(self, inner: BuiltinEmbedder, store: Store[bytes] | None = None) -> None:
+    def __init__(self, inner: BuiltinEmbedder, store: VectorCache | None = None) -> None:
         """Put a store before a model, by default the user's."""
         self.inner, self._store = inner, store
         self.name, self.scripts = inner.name, inner.scripts

@@ -206,7 +206,7 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bo
     return unit
 
 
-class GuardedEmbedder(Guard[str, bytes]):
+class GuardedEmbedder(Guard):
     """A model as the index and a search see it: embeds what the cache does not know, as far as caps allow."""
 
     deadline_s = 120.0  # how long a request may be under way
@@ -219,16 +219,20 @@ class GuardedEmbedder(Guard[str, bytes]):
         """
         if not texts:
             return unpack([])
-        purpose, key = _PURPOSES[kind], partial(vector_key, self.fingerprint, kind)
-
-        def ask(missing: list[str]) -> list[bytes]:
-            return [row.tobytes() for row in quantize(self._ask(missing, kind, purpose))]
-
-        stored: list[bytes] = []
+        purpose, keys = _PURPOSES[kind], [vector_key(self.fingerprint, kind, text) for text in texts]
         for _ in range(2):  # cached vectors of another length are gone when the model has answered
-            stored = self.answers(texts, key, ask, purpose, packing.tokens)
-            if len(set(map(len, stored))) == 1:
-                return unpack(stored)
+            known = self.known(keys)
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            if missing:
+                with self.asking():
+                    rows = quantize(self._ask([*missing.values()], kind, purpose))
+                made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
+                self.keep(made)
+                known |= made
+            else:
+                self.record_known(purpose, sum(map(packing.tokens, texts)))
+            if len(set(map(len, known.values()))) == 1:
+                return unpack([known[key] for key in keys])
         raise ProviderError(self.provider, _SEVERAL)
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:

@@ -7,7 +7,7 @@ Callers use a `client.Client` (made by `providers.opening.open_llm`), with cache
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -60,19 +60,10 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenChance:
-    """A token of an answer, the natural logarithm of its probability, and the likeliest alternatives."""
-
-    token: str
-    logprob: float
-    alternatives: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """A request to a model.
 
-    `logprobs` is how many likely tokens to report at each place. `deadline_s` bounds the call with
+    `logprobs` is how many likely first tokens to report. `deadline_s` bounds the call with
     all its retries. `purpose` goes into the ledger and nowhere else.
     """
 
@@ -87,7 +78,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer. `data` is its JSON where a schema was given.
+    """An answer. `data` is its JSON where a schema was given, `logprobs` the likeliest tokens that it could
+    begin with, and the natural logarithms of their probabilities.
 
     `finish` is why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or what the provider says.
     After a repair the token counts are those of both calls; `cached` answers are free.
@@ -99,7 +91,7 @@ class Completion:
     tokens_out: int = 0
     data: object = None
     calls: tuple[ToolCall, ...] = ()
-    logprobs: tuple[TokenChance, ...] = ()
+    logprobs: tuple[tuple[str, float], ...] = ()
     finish: str = "stop"
     cached: bool = False
 
@@ -121,9 +113,6 @@ class Model(Protocol):
 
     def answer(self, request: Request) -> Completion:
         """Answer a request before its deadline; JSON stays text. Raises ProviderError."""
-
-    def stream(self, request: Request) -> Generator[str, None, Completion]:
-        """Yield the answer in pieces and return it whole. Raises ProviderError, between pieces too."""
 
 
 def about_in(request: Request) -> int:

@@ -6,15 +6,13 @@ and fits its schema.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.base import tokens
 from commonplace.providers.cache import answer_key
 from commonplace.providers.costs import NANO
-from commonplace.providers.guard import Call, Guard, Store
+from commonplace.providers.guard import Guard
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import (
     DEADLINE_S,
@@ -31,6 +29,7 @@ from commonplace.providers.llm.base import (
 )
 
 if TYPE_CHECKING:
+    from commonplace.providers.cache import AnswerCache
     from commonplace.providers.costs import Budget
     from commonplace.providers.guard import Breaker
 
@@ -48,14 +47,14 @@ class Estimate:
     cached: bool = False
 
 
-class Client(Guard[Request, Completion]):
+class Client(Guard):
     """A language model as callers see it; safe to share between threads."""
 
     def __init__(
         self,
         model: Model,
         *,
-        cache: Store[Completion] | None = None,
+        cache: AnswerCache | None = None,
         budget: Budget | None = None,
         breaker: Breaker | None = None,
     ) -> None:
@@ -76,59 +75,20 @@ class Client(Guard[Request, Completion]):
     ) -> Completion:
         """Answer messages, with JSON that fits the schema where one is given (`Completion.data`).
 
-        Raises ProviderError, BudgetExceeded, ConfigError, MissingExtra, and ValueError for a schema with
-        keywords that `schemas` does not know.
+        Raises ProviderError, BudgetExceeded, ConfigError, MissingExtra.
         """
         request = Request(tuple(messages), schema, tuple(tools), max_tokens, logprobs, deadline_s, purpose)
-        key, known = self._known(request)
+        key = answer_key(self.fingerprint, request) if self.store is not None else b""
+        known: Completion | None = self.known([key]).get(key)
         if known is not None:
+            self.record_known(purpose, known.tokens_in, known.tokens_out)
             return known
         if schema is None:
             completion = self._ask(request)
         else:
             completion = schemas.complete(self._ask, request, self.model.provider)
-        self._keep(key, completion)
-        return completion
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        max_tokens: int = MAX_TOKENS,
-        deadline_s: float = DEADLINE_S,
-        purpose: str = "",
-    ) -> Generator[str, None, Completion]:
-        """Yield the text in pieces and return the answer whole, with the calls it asks for.
-
-        Raises as `complete` does, between pieces too. A reader that stops early has paid for the question
-        and for what it has read.
-        """
-        request = Request(tuple(messages), None, tuple(tools), max_tokens, 0, deadline_s, purpose)
-        key, known = self._known(request)
-        if known is not None:
-            if known.text:
-                yield known.text
-            return known
-        with self._asking(request) as call:
-            pieces, stream = [], self.model.stream(request)
-            try:
-                while call.answer is None:
-                    try:
-                        pieces.append(next(stream))
-                    except StopIteration as end:
-                        call.answer = end.value
-                    else:
-                        yield pieces[-1]
-            finally:
-                stream.close()
-                if call.answer is None and pieces:
-                    call.tokens = about_in(request)
-                    call.tokens_out = min(tokens.about("".join(pieces)), max_tokens)
-        completion = call.answer
-        assert isinstance(completion, Completion)
-        self._check(completion)
-        self._keep(key, completion)
+        if completion.finish in ("stop", "tool_calls"):  # a cut or filtered one may be complete the next time
+            self.keep({key: completion})
         return completion
 
     def estimate(
@@ -146,39 +106,13 @@ class Client(Guard[Request, Completion]):
         cost = self.price(came, max_tokens)
         return Estimate(came, max_tokens, None if cost is None else cost / NANO)
 
-    def _known(self, request: Request) -> tuple[bytes, Completion | None]:
-        """Return the key of a request, and the answer in the cache, recorded with a cost of 0."""
-        key = answer_key(self.fingerprint, request) if self.store is not None else b""
-        completion = self.known([key]).get(key)
-        if completion is not None:
-            self.record_known(request.purpose, completion.tokens_in, completion.tokens_out)
-        return key, completion
-
-    def _keep(self, key: bytes, completion: Completion) -> None:
-        # A cut or filtered answer may be complete the next time.
-        if completion.finish in ("stop", "tool_calls"):
-            self.keep({key: completion})
-
     def _ask(self, request: Request) -> Completion:
-        with self._asking(request) as call:
-            call.answer = completion = self.model.answer(request)
-        self._check(completion)
-        return completion
-
-    @contextmanager
-    def _asking(self, request: Request) -> Iterator[Call]:
-        """Around one call to the provider, whose answer tells what it took."""
+        """Make one call to the provider; refuse an answer without anything in it, which has been counted."""
         limits = (about_in(request), most_in(request), request.deadline_s)
-        with (
-            self.asking(),
-            self.request(request.purpose, *limits, most_out=request.max_tokens) as call,
-        ):
-            yield call
-            call.tokens, call.tokens_out = call.answer.tokens_in, call.answer.tokens_out
-
-    def _check(self, completion: Completion) -> None:
-        """Refuse an answer without anything in it; it has been counted."""
-        if completion.text.strip() or completion.calls:
-            return
-        remedy = "; allow it more tokens" if completion.finish == "length" else ""
-        raise NoText(self.model.provider, f"an empty answer (finish: {completion.finish}){remedy}")
+        with self.asking(), self.request(request.purpose, *limits, most_out=request.max_tokens) as call:
+            completion = self.model.answer(request)
+            call.tokens, call.tokens_out = completion.tokens_in, completion.tokens_out
+        if not (completion.text.strip() or completion.calls):
+            remedy = "; allow it more tokens" if completion.finish == "length" else ""
+            raise NoText(self.model.provider, f"an empty answer (finish: {completion.finish}){remedy}")
+        return completion

@@ -37,7 +37,6 @@ class LlmReranker:
     def __init__(self, client: Client, timeout_s: float) -> None:
         """Put it over a client, which caches, budgets and records."""
         self.name = f"llm:{client.name}"
-        self.fingerprint = f"llm:{client.model.fingerprint}"
         self._client, self._timeout_s = client, timeout_s
         self.close, self.forget_failures = client.close, client.forget_failures
         self._provider = client.model.provider
@@ -68,16 +67,12 @@ class LlmReranker:
 
 
 def yes_of(completion: Completion) -> float | None:
-    """Return p(yes) / (p(yes) + p(no)) of the first token that is not blank, in any case and spacing.
+    """Return p(yes) / (p(yes) + p(no)) of the first token, in any case and spacing.
 
     Without probabilities 1 or 0, as the text begins; None where it begins with neither word.
     """
-    first = next((chance for chance in completion.logprobs if chance.token.strip()), None)
-    spellings = dict(first.alternatives) if first else {}
-    if first:
-        spellings.setdefault(first.token, first.logprob)
     yes, no = (
-        sum(math.exp(min(0.0, p)) for token, p in spellings.items() if token.strip().lower() == word)
+        sum(math.exp(min(0.0, p)) for token, p in completion.logprobs if token.strip().lower() == word)
         for word in ("yes", "no")
     )
     if yes + no > 0:

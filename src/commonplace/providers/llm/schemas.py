@@ -1,8 +1,7 @@
 """JSON out of a model: found in its answer, checked against a schema, and repaired once.
 
-Of JSON schema (https://json-schema.org/draft/2020-12) this knows `_KNOWN`, checked by hand. The package
-`jsonschema` knows all of it and brings four more packages, one of them compiled. A schema with an unknown
-keyword is refused rather than half obeyed.
+Checked of JSON schema (https://json-schema.org/draft/2020-12) are `type`, `enum`, `anyOf`, `properties`,
+`required`, `additionalProperties`, `items` and the limits on items, length and value, nothing else.
 """
 
 from __future__ import annotations
@@ -27,21 +26,15 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-_KNOWN = {
-    "title", "description", "default", "examples", "$schema", "type", "properties", "additionalProperties",
-    "required", "items", "enum", "const", "anyOf", "minItems", "maxItems", "minLength", "maxLength",
-    "minimum", "maximum",
-}  # fmt: skip
 _SHOWN = 60  # characters of a value in a message
 
 
 def complete(ask: Callable[[Request], Completion], request: Request, provider: str) -> Completion:
     """Ask for JSON; where it does not fit the schema, show the model what is wrong and ask once more.
 
-    Raises ProviderError if the second answer does not fit either, ValueError for a schema that is not known.
+    Raises ProviderError if the second answer does not fit either.
     """
     assert request.schema is not None
-    check(request.schema)
     deadline = Deadline(request.deadline_s)
     first = ask(request)
     if first.calls:  # a model that wants to call a tool has not answered yet
@@ -89,12 +82,8 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last."""
+    """Yield the texts that may be the JSON: all of the answer, and from the first bracket to the last."""
     yield text.strip()
-    for fence in text.split("```")[1::2]:
-        language, _, body = fence.partition("\n")
-        if language.strip().lower() in ("", "json"):
-            yield body
     start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
     end = max(text.rfind("}"), text.rfind("]"))
     if 0 <= start < end:
@@ -113,18 +102,6 @@ def _refuse(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
 
 
-def check(schema: Mapping[str, Any]) -> None:
-    """Raise ValueError for a schema with keywords or types that are not known here."""
-    unknown = sorted(schema.keys() - _KNOWN)
-    if unknown:
-        raise ValueError(f"JSON schema: {', '.join(unknown)} is not supported")
-    wrong = [name for name in _names(schema) if name not in _TYPES]
-    if wrong:
-        raise ValueError(f"JSON schema: no such type: {', '.join(map(str, wrong))}")
-    for part in _parts(schema):
-        check(part)
-
-
 def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
     """Return the first thing about a value that does not fit: its `place`, and `what`; empty if it fits."""
     found = next(_problems(value, schema, "$"), None)
@@ -135,23 +112,17 @@ def problem(value: object, schema: Mapping[str, Any]) -> messages.Message:
 
 def is_closed(schema: Mapping[str, Any]) -> bool:
     """Tell whether every object names and requires all its properties, as OpenAI's strict mode demands."""
-    complete = set(schema.get("required", ())) == set(schema.get("properties", {}))
+    properties = schema.get("properties", {})
+    complete = set(schema.get("required", ())) == set(properties)
     open_ = schema.get("additionalProperties") is not False or not complete
-    return not ("object" in _names(schema) and open_) and all(map(is_closed, _parts(schema)))
+    parts = [*properties.values(), *schema.get("anyOf", ())]
+    parts += [schema["items"]] if "items" in schema else []
+    return not ("object" in _names(schema) and open_) and all(map(is_closed, parts))
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:
     kind = schema.get("type", [])
     return [kind] if isinstance(kind, str) else list(kind)
-
-
-def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schemas directly inside one."""
-    yield from schema.get("properties", {}).values()
-    yield from schema.get("anyOf", ())
-    for name in ("items", "additionalProperties"):
-        if isinstance(schema.get(name), Mapping):
-            yield schema[name]
 
 
 def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
@@ -161,8 +132,6 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
         return
     if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
         yield place, f"{_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield place, f"{_shown(value)} is not {_shown(schema['const'])}"
     if "anyOf" in schema and all(problem(value, form) for form in schema["anyOf"]):
         yield place, f"{_shown(value)} fits none of the allowed forms"
     yield from ((place, wrong) for wrong in _out_of_bounds(value, schema))
