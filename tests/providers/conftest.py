@@ -11,7 +11,7 @@ from commonplace.providers.costs import Ledger, Prices
 from tests.providers.server import Server, serving
 
 # $1 and $2 per million tokens, in billionths of a dollar.
-PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_000_000)}, {"fake": 50})
+PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_000_000)})
 
 
 @pytest.fixture

@@ -59,12 +59,7 @@ def test_what_batches_cost() -> None:
     table = costs.load_prices()
     assert table.cost("openai", "text-embedding-3-small", 1_000_000, batched=True) == NANO // 100
     assert table.cost("gemini", "gemini-embedding-001", 1_000_000, batched=True) == 75_000_000
-    assert table.cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 120_000_000
-    assert table.cost("cohere", "embed-v4.0", 1_000_000, batched=True) == 120_000_000  # it has none
     assert table.cost("openai", "text-embedding-3-small", 1, batched=True) == 10
-    own("batches = { voyage = 50 }")
-    assert costs.load_prices().cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 60_000_000
-    assert costs.load_prices().cost("openai", "text-embedding-3-small", 1, batched=True) == 10
 
 
 def test_fractions_are_rounded_up() -> None:
@@ -109,10 +104,6 @@ def test_the_owners_prices_come_first() -> None:
     [
         "[openai",
         "free = 3",
-        "batches = 3",
-        "batches = { openai = 0.5 }",
-        "batches = { openai = 101 }",
-        "batches = { openai = true }",
         "openai = 3",
         '[openai]\n"m" = 3',
         '[openai]\n"m" = { in = 1 }',

@@ -109,7 +109,7 @@ def test_a_cap_holds_however_many_ask(ledger: Ledger) -> None:
 
 def test_nothing_is_spent_that_cannot_be_written_down(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").mkdir()  # no file can be there
-    broken = Ledger(tmp_path / "ledger.sqlite", Prices(frozenset(), {}, {}))
+    broken = Ledger(tmp_path / "ledger.sqlite", Prices(frozenset(), {}))
     with pytest.raises(ProviderError, match="costs cannot be recorded"):
         meter(broken, 1000).request("embed", 1, 4, 5).__enter__()
 

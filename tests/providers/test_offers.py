@@ -30,34 +30,22 @@ def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
     (place / "model_optimized.onnx").write_bytes(b"")
     found = {one.model: one for one in downloads.offers(Spec("fastembed"))}
     small = found["BAAI/bge-small-zh-v1.5"]
-    assert small == Offer("BAAI/bge-small-zh-v1.5", 512, 90_000_000, small.about, False, True)
+    assert small == Offer("BAAI/bge-small-zh-v1.5", 512, 90_000_000, small.about)
     assert "Chinese" in small.about
     assert found["BAAI/bge-small-en-v1.5"].here
     assert all(one.about for one in found.values())
-    order = list(found)
-    assert set(order[:3]) == set(services.embedding("fastembed").suggested)
-    assert order[3] == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
+    assert next(iter(found)) == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
 
 
-@needs_fastembed
-def test_every_suggestion_is_in_the_table() -> None:
-    assert set(services.embedding("fastembed").suggested) <= {row["model"] for row in fastembed.table()}
-    assert EMBEDDERS.find("fastembed").model in services.embedding("fastembed").suggested
-
-
-def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:
+def test_ollama_lists_what_the_server_has(server: Server) -> None:
     server.answer = lambda request: Reply(
         {"object": "list", "data": [{"id": "bge-m3:latest"}, {"id": "qwen3:8b"}]}
     )
     found = downloads.offers(Spec("ollama", base_url=server.url))
-    assert [(one.model, one.here, one.suggested) for one in found] == [
-        ("bge-m3", True, True),
-        ("nomic-embed-text", False, True),
-        ("qwen3:8b", True, False),
-    ]
+    assert [(one.model, one.here) for one in found] == [("bge-m3", True), ("qwen3:8b", True)]
     assert server.requests[0].path == "/v1/models"
     assert found[0].dimensions == 1024
-    assert found[2].about == "", "of a model that nobody knows no languages are told"
+    assert found[1].about == "", "of a model that nobody knows no languages are told"
 
 
 def test_a_compatible_server_is_asked_with_its_key(server: Server) -> None:
@@ -84,7 +72,7 @@ def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
         for one in found:
             assert services.family(one.model) is not services.UNKNOWN, provider
             assert one.dimensions, provider
-            assert one.here is None, provider
+            assert not one.here, provider
 
 
 def test_providers_of_files_have_no_list() -> None:

@@ -50,7 +50,7 @@ _BEST_CELLS = 60  # of the text that won
 _CODES = {"multi": "many", "chinese": "zh", "english": "en"}
 # What is shown of a trial as JSON, by kind.
 _FIELDS = {
-    "embedding": "provider model dimensions scripts seconds texts_per_s trouble remedy",
+    "embedding": "provider model dimensions scripts seconds trouble remedy",
     "llm": "provider model seconds tokens_in tokens_out trouble remedy",
     "reranking": "provider model seconds scores best trouble remedy",
 }
@@ -111,7 +111,7 @@ def _list_models(provider: str, settings: Settings, form: str, look: Look, *, ll
         session.write("\n".join(lines))
         if not llm:
             use = f"`commonplace models use {provider}/MODEL`"
-            session.note(f"\n* active  + suggested  = here; {use}")
+            session.note(f"\n* active  = here; {use}")
 
 
 def _language_models(provider: str, settings: Llm) -> tuple[list[dict[str, object]], list[str]]:
@@ -140,7 +140,7 @@ def _embedding_models(
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
-    flags = ((one.model == chosen, "*"), (one.suggested, "+"), (one.here, "="))
+    flags = ((one.model == chosen, "*"), (one.here, "="))
     name = f"{''.join(mark if flag else ' ' for flag, mark in flags)} {screen.one_line(one.model)}"
     size = screen.size(one.bytes) if one.bytes else ""
     about = screen.one_line(one.about)
@@ -175,7 +175,7 @@ def pull(name: str) -> None:
 @format_option(("text", "json"))
 @click.pass_context
 def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
-    """Try the models that the settings name, or another, with a question, a passage and a batch of them.
+    """Try the models that the settings name, or another, with a question and a passage.
 
     A reranker scores three texts, and the one that won is told.
 
@@ -248,8 +248,8 @@ def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
     with ledger(root) as opened:
         if name is not None:
             other = selection.select(name, settings.embedding)._replace(fallback=())
-            return Trials(probe.embedders(other, opened, measure=True)[:1])
-        embedding = probe.embedders(settings.embedding, opened, measure=True)
+            return Trials(probe.embedders(other, opened)[:1])
+        embedding = probe.embedders(settings.embedding, opened)
         return Trials(embedding, try_llm(root, settings), probe.reranker(settings, opened))
 
 
@@ -257,7 +257,7 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
     data = {name: getattr(one, name) for name in _FIELDS[kind].split()}
     data |= {"answered": one.answered, "seconds": round(one.seconds, 4)}
     if kind == "embedding":
-        data |= {"scripts": sorted(one.scripts, reverse=True), "texts_per_s": round(one.texts_per_s, 1)}
+        data |= {"scripts": sorted(one.scripts, reverse=True)}
     if kind == "reranking":
         data["scores"] = [round(score, 4) for score in one.scores]
     return data
@@ -267,16 +267,15 @@ def _table(trials: Sequence[Trial], look: Look) -> str:
     """A line a model; what went wrong below it, with its remedy."""
     if not trials:
         return ""
-    rows = [("model", "answered", "dims", "scripts", "ms", "texts/s")]
+    rows = [("model", "answered", "dims", "scripts", "ms")]
     for trial in trials:
         name = look.fit(
             screen.one_line("/".join(filter(None, (trial.provider, trial.model)))), _FIGURES_CELLS
         )
         answered = "yes" if trial.answered else "no"
-        speed = f"{trial.texts_per_s:,.0f}" if trial.texts_per_s else ""
         about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
-        rows.append((name, answered, *about, speed))
-    lines = screen.table(rows, right=(2, 4, 5))
+        rows.append((name, answered, *about))
+    lines = screen.table(rows, right=(2, 4))
     shown = [look.style(lines[0], "bold")]
     for trial, line in zip(trials, lines[1:], strict=True):
         shown.append(look.style(line, "green" if trial.answered else "red"))

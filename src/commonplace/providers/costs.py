@@ -38,19 +38,18 @@ _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
 
 class Prices(NamedTuple):
-    """Prices in billionths of a dollar per million tokens, in and out, by provider and model.
-
-    `batches` are the percents of the price that batches of a provider cost, 100 where it is not in the table.
-    """
+    """Prices in billionths of a dollar per million tokens, in and out, by provider and model."""
 
     free: frozenset[str]
     models: Mapping[tuple[str, str], tuple[int, int]]
-    batches: Mapping[str, int]
 
     def cost(
         self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
     ) -> int | None:
-        """Return what a call costs in billionths of a dollar, rounded up, or None where no price is known."""
+        """Return what a call costs in billionths of a dollar, rounded up, or None where no price is known.
+
+        A `batched` call costs half.
+        """
         if provider in self.free:
             return 0
         names = [model] if (provider, model) in self.models else []
@@ -62,8 +61,7 @@ class Prices(NamedTuple):
         if not names:
             return None
         price_in, price_out = self.models[provider, max(names, key=len)]
-        percent = self.batches.get(provider, 100) if batched else 100
-        return -(-(tokens_in * price_in + tokens_out * price_out) * percent // 100_000_000)
+        return -(-(tokens_in * price_in + tokens_out * price_out) // (2_000_000 if batched else 1_000_000))
 
 
 def load_prices(environ: Mapping[str, str] | None = None) -> Prices:
@@ -73,9 +71,7 @@ def load_prices(environ: Mapping[str, str] | None = None) -> Prices:
     if not place.exists():
         return shipped
     owner = _read(place)
-    return Prices(
-        shipped.free | owner.free, {**shipped.models, **owner.models}, {**shipped.batches, **owner.batches}
-    )
+    return Prices(shipped.free | owner.free, {**shipped.models, **owner.models})
 
 
 @cache
@@ -85,32 +81,30 @@ def _shipped() -> Prices:
 
 def _read(path: Path) -> Prices:
     import tomllib
-    from decimal import Decimal
 
-    def number(value: object, most: int) -> Decimal:
-        if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 <= value <= most:
-            raise ValueError(f"{value!r} is not a number from 0 to {most:,}")
-        return Decimal(value)
+    def nanos(dollars: object) -> int:
+        if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars <= 10**6:
+            raise ValueError(f"{dollars!r} is not a number from 0 to 1,000,000")
+        return round(dollars * NANO)
 
     try:
         data = paths.read_contained(path, [path.resolve().parent])
-        content = tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
-        free, batches = content.pop("free", []), content.pop("batches", {})
-        percents = {name: int(number(value, 100)) for name, value in batches.items() if type(value) is int}
+        content = tomllib.loads(data.decode("utf-8-sig"))
+        free = content.pop("free", [])
+        content.pop("batches", None)  # of earlier versions
         models = {
-            # Dollars per million tokens, times a billion: exact for any price of nine places.
-            (provider, model): (int(number(row["in"], 10**6) * NANO), int(number(row["out"], 10**6) * NANO))
+            (provider, model): (nanos(row["in"]), nanos(row["out"]))
             for provider, table in content.items()
             for model, row in table.items()
         }
-        if not isinstance(free, list) or len(percents) < len(batches):
-            raise TypeError("no list, or a percent that is not whole")
-        return Prices(frozenset(free), models, percents)
-    except (CommonplaceError, ValueError, ArithmeticError) as error:
+        if not isinstance(free, list):
+            raise TypeError("no list")
+        return Prices(frozenset(free), models)
+    except (CommonplaceError, ValueError) as error:
         raise ConfigError(paths.shown(path), f"not readable: {str(error).splitlines()[0]}") from error
     except (AttributeError, TypeError, KeyError) as error:
         form = (
-            'free is a list, batches a table of percents, a price "MODEL" = { in = DOLLARS, out = DOLLARS }'
+            'free is a list, a price "MODEL" = { in = DOLLARS, out = DOLLARS } in the table of its provider'
         )
         raise ConfigError(paths.shown(path), form) from error
 
@@ -246,10 +240,7 @@ class Budget:
     ) -> None:
         """Put caps over a ledger, None for unlimited. Tokens in and out count together."""
         self.ledger, self.prices = ledger, ledger.prices
-        self._caps = {
-            "limits.max_tokens_a_day": max_tokens_a_day,
-            "limits.max_dollars_a_day": max_dollars_a_day,
-        }
+        self._caps = {_TOKENS: max_tokens_a_day, _DOLLARS: max_dollars_a_day}
 
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
         """Reserve the most that a call can take; return the number of the reservation for `Ledger.record`.

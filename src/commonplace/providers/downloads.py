@@ -91,26 +91,23 @@ class Offer(NamedTuple):
     """A model of a provider.
 
     `dimensions` and `bytes` are 0 where they are not known; `about` is its provider's description, or the
-    scripts that it serves. `here` says whether it is on this machine or its server, None where that does not
-    apply.
+    scripts that it serves. `here`: it is on this machine or on a server of the owner's.
     """
 
     model: str
     dimensions: int = 0
     bytes: int = 0
     about: str = ""
-    here: bool | None = None
-    suggested: bool = False
+    here: bool = False
 
 
 def offers(spec: Spec) -> tuple[Offer, ...]:
-    """Return the models of an embedding provider, suggested ones and those that are here first.
+    """Return the models of an embedding provider, those that are here first.
 
     Asks the server where there is one of the owner's (`ollama`, `compatible`). Raises ConfigError,
     MissingExtra, ProviderError.
     """
     provider, row = spec.provider, EMBEDDERS.find(spec.provider)
-    service = services.embedding(provider)
     if provider == fastembed.PROVIDER:
         models = [
             Offer(one["model"], one["dim"], _size(one), one["description"], fastembed.place(one) is not None)
@@ -121,13 +118,11 @@ def offers(spec: Spec) -> tuple[Offer, ...]:
         if provider == "ollama":
             base_url = f"{base_url.rstrip('/').removesuffix('/v1')}/v1"
         served = _served(EMBEDDERS, replace(spec, base_url=base_url))
-        names = [name.removesuffix(":latest") for name in served]
-        models = [_known(name, here=True) for name in names]
-        models += [_known(name, here=False) for name in service.suggested if name not in names]
+        models = [_known(name.removesuffix(":latest"), here=True) for name in served]
     else:
-        models = [_known(name) for name in dict.fromkeys((row.model, *service.models)) if name]
-    models = [offer._replace(suggested=offer.model in service.suggested) for offer in models]
-    return tuple(sorted(models, key=lambda offer: (not offer.suggested, not offer.here, offer.model.lower())))
+        names = dict.fromkeys((row.model, *services.embedding(provider).models))
+        models = [_known(name) for name in names if name]
+    return tuple(sorted(models, key=lambda offer: (not offer.here, offer.model.lower())))
 
 
 def llm_offers(spec: Spec) -> tuple[str, ...]:
@@ -151,7 +146,7 @@ def _served(catalog: Catalog[Any], spec: Spec) -> list[str]:
         raise ProviderError(spec.provider, "the server lists no models") from error
 
 
-def _known(name: str, *, here: bool | None = None) -> Offer:
+def _known(name: str, *, here: bool = False) -> Offer:
     family = services.family(name)
     scripts = "" if family is services.UNKNOWN else ", ".join(sorted(family.scripts, reverse=True))
     return Offer(name, family.dimensions, about=scripts, here=here)

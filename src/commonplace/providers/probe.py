@@ -6,8 +6,8 @@ The breaker forgets earlier failures, and learns how this call goes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 QUESTION = "When do we deploy?"
 PASSAGE = "The deploy moved to Thursday. 部署改到周四。"
-BATCH = 32  # short passages, where the speed is measured
 TEXTS = (
     "The deploy script lies in the folder tools.",
     "We deploy on Thursday evenings, after the tests have passed.",
@@ -42,8 +41,8 @@ class Trial:
 
     `seconds` is how long it took, loading included. `trouble` says why it did not answer, empty if it did;
     `remedy` is what mends that, where one is known beyond what `trouble` says. An embedding model has
-    `dimensions`, `scripts` and, where it was measured, the speed of a batch of short passages; a language
-    model tokens, a reranker the scores of `TEXTS` and the text that won.
+    `dimensions` and `scripts`; a language model tokens, a reranker the scores of `TEXTS` and the text that
+    won.
     """
 
     provider: str
@@ -51,7 +50,6 @@ class Trial:
     dimensions: int = 0
     scripts: frozenset[str] = frozenset()
     seconds: float = 0.0
-    texts_per_s: float = 0.0
     tokens_in: int = 0
     tokens_out: int = 0
     scores: tuple[float, ...] = ()
@@ -65,49 +63,34 @@ class Trial:
         return not self.trouble
 
 
-def embedders(
-    settings: Embedding, ledger: Ledger | None = None, *, measure: bool = False
-) -> tuple[Trial, ...]:
+def embedders(settings: Embedding, ledger: Ledger | None = None) -> tuple[Trial, ...]:
     """Try the embedding model that settings name and each fallback; empty without any.
 
-    A key that cannot be read is the trouble of the first alone.
+    A key that cannot be read is the trouble of the first.
     """
     if settings.provider == NONE:
         return ()
-    tried: list[Trial] = []
     try:
         specs = opening.specs(settings)
     except CommonplaceError as error:
-        first, *specs = opening.specs(settings._replace(key=""))
-        tried.append(Trial(first.provider, model_of(first), trouble=str(error)))
-    return (*tried, *(embedder(spec, settings, ledger, measure=measure) for spec in specs))
+        return (Trial(settings.provider, settings.model, trouble=str(error)),)
+    return tuple(embedder(spec, settings, ledger) for spec in specs)
 
 
-def embedder(
-    spec: Spec, settings: Embedding, ledger: Ledger | None = None, *, measure: bool = False
-) -> Trial:
-    """Try an embedding model; a failure of its provider is `trouble`, not an error.
-
-    With `measure` a batch of passages is timed as well.
-    """
+def embedder(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> Trial:
+    """Try an embedding model; a failure of its provider is `trouble`, not an error."""
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        began, model = time.perf_counter(), cast(Any, EMBEDDERS.create(spec))
+        model = cast(Any, EMBEDDERS.create(spec))
         ask, scripts = model.embed, model.scripts
         if not opening.is_local(spec):
             calls = (lambda: ledger) if ledger is not None else None
-            model = cast(Any, opening.guarded(spec, settings, calls, cached=False))
-            opened.callback(model.close)  # it is not the one that searches use
-            model.forget_failures()
+            model = opened.enter_context(_asked_anew(opening.guarded(spec, settings, calls, cached=False)))
             ask = model.try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
-        seconds, speed = time.perf_counter() - began, 0.0
-        if measure:
-            ask([f"{PASSAGE} ({number})" for number in range(BATCH)], "passage")
-            speed = BATCH / max(time.perf_counter() - began - seconds, 1e-9)
-        return {"dimensions": dimensions, "scripts": scripts, "seconds": seconds, "texts_per_s": speed}
+        return {"dimensions": dimensions, "scripts": scripts}
 
     trial = Trial(spec.provider, model_of(spec))
     return _tried(work, trial, EMBEDDERS, spec, "embedding.key" if spec.key else "")
@@ -123,17 +106,15 @@ def llm(
     from commonplace.providers.llm.base import Message
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        client = opening.open_llm(workspace, settings, cached=False, environ=environ)
-        assert client is not None
-        opened.callback(client.close)
-        client.forget_failures()
+        client = opened.enter_context(
+            _asked_anew(opening.open_llm(workspace, settings, cached=False, environ=environ))
+        )
         prompt = [Message("user", PROMPT)]
         answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
         return {"model": client.model.name, "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
 
-    return _tried(
-        work, Trial(chosen.provider, chosen.model), LLMS, Spec(chosen.provider, chosen.model), LLM_KEY
-    )
+    spec = Spec(chosen.provider, chosen.model)
+    return _tried(work, Trial(chosen.provider, chosen.model), LLMS, spec, LLM_KEY)
 
 
 def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
@@ -144,10 +125,7 @@ def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        model = opening.open_reranker(patient, ledger, cached=False)
-        assert model is not None
-        opened.callback(model.close)
-        model.forget_failures()
+        model = opened.enter_context(_asked_anew(opening.open_reranker(patient, ledger, cached=False)))
         scores = model.score(QUESTION, TEXTS, "test")
         return {"scores": tuple(scores), "best": TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]}
 
@@ -156,6 +134,14 @@ def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
         return _tried(work, trial, LLMS, Spec(language.provider, language.model), LLM_KEY)
     spec = Spec(chosen.provider, trial.model)
     return _tried(work, trial, RERANKERS, spec, "reranking.key" if chosen.key else "")
+
+
+@contextmanager
+def _asked_anew(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a guarded model of any kind
+    """Lend a model that is asked though it failed before, and is not the one that searches use."""
+    with closing(model):
+        model.forget_failures()
+        yield model
 
 
 def _tried(
@@ -192,9 +178,12 @@ def _remedy(error: CommonplaceError, catalog: Catalog[Any], spec: Spec, key: str
     return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""
 
 
-def model_of(spec: Spec) -> str:
+def model_of(spec: Spec, catalog: Catalog[Any] = EMBEDDERS) -> str:
     """Return what people call the model of a specification: as configured, or the default."""
-    return _name(EMBEDDERS, spec.provider, spec.model)
+    try:
+        return spec.model or catalog.find(spec.provider).model
+    except ConfigError:
+        return ""
 
 
 def reranker_model(settings: Settings) -> str:
@@ -202,11 +191,4 @@ def reranker_model(settings: Settings) -> str:
     chosen = settings.reranking
     if chosen.provider == LLM:
         return "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
-    return _name(RERANKERS, chosen.provider, chosen.model)
-
-
-def _name(catalog: Catalog[Any], provider: str, model: str) -> str:
-    try:
-        return model or catalog.find(provider).model
-    except ConfigError:
-        return ""
+    return model_of(Spec(chosen.provider, chosen.model), RERANKERS)
