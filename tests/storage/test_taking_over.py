@@ -58,7 +58,7 @@ def test_all_that_was_signed_goes_on(notes: Path) -> None:
         "correct MEMORY.md#L5", "remember Ann likes green tea.", "remember Gas costs 30 euros a month.",
     ]  # fmt: skip
     assert len(found["runs"]) == 5  # type: ignore[arg-type]
-    assert {"import", "import key", "injected", "overwritten"} <= set(found["state"])  # type: ignore[call-overload]
+    assert {"import", "import key"} <= set(found["state"])  # type: ignore[call-overload]
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: agent; agent: claude; session: s1;" in texts
     assert "A stranger says hi. <!-- by: untrusted;" in texts

@@ -26,7 +26,6 @@ from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.tuples import NamedTuple
 
 _ATTEMPTS = 50  # retries while other programs keep changing the file
-_POLITE = 4  # of them before our write displaces the other, and is composed upon it
 _PATIENCE_S = 2.0  # longest wait for a program that is writing the file
 _MOMENT_S = 0.1  # within which an editor fills a file that it has truncated, or moved away
 _GROWING_S = 0.5  # within which a file that is shorter than our version may still grow
@@ -70,11 +69,11 @@ class _Place(NamedTuple):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.folder)
 
-    def sync(self, name: str = "") -> None:
-        """Sync the folder, and the file `name` if given, to the disk where the system can."""
-        for one in filter(None, (name, os.curdir)) if self.folder is not None else ():
+    def sync(self) -> None:
+        """Sync the folder to the disk where the system can."""
+        if self.folder is not None:
             with suppress(OSError):  # the open descriptor of the folder may be O_PATH
-                descriptor = os.open(one, os.O_RDONLY, dir_fd=self.folder)
+                descriptor = os.open(os.curdir, os.O_RDONLY, dir_fd=self.folder)
                 try:
                     os.fsync(descriptor)
                 finally:
@@ -101,16 +100,16 @@ class _Original(NamedTuple):
         return 0 if self.status is None else self.status.st_ino
 
     def stands(self, place: _Place) -> bool:
-        """Tell whether the file still has its name and its bytes."""
-        return place.inode(place.name) == self.inode and not (self.inode and self.is_written())
+        """Tell whether the file still has its name and its bytes, and no program has it open for writing."""
+        if place.inode(place.name) != self.inode:
+            return False
+        return not self.inode or not (
+            is_open_for_writing(self.descriptor) or _contents(self.descriptor) != self.data
+        )
 
-    def is_written(self) -> bool:
-        """Tell whether another program has changed the file since, or has it open for writing."""
-        return bool(is_open_for_writing(self.descriptor)) or _contents(self.descriptor) != self.data
 
-
-class _Displaced(NamedTuple):
-    """A save of another program (`data`) that our write displaced, and the bytes we had read and written."""
+class _Save(NamedTuple):
+    """The `data` that another program saved in that instant, and the bytes that we had read and written."""
 
     read: bytes
     written: bytes
@@ -134,17 +133,17 @@ def replace(
     """
     with locked(lock, timeout_s), _translated(path), _placed(path, within, lock, make=True) as place:
         record = guard() if guard else None
-        saves: list[_Displaced] = []
-        for attempt in range(_ATTEMPTS):
+        saves: list[_Save] = []
+        for _ in range(_ATTEMPTS):
             with _settled(place, record) as original:
                 after = _merge(saves, original.data, compose)
                 if after == original.bytes_or_none:
                     return
-                done = _put(place, original, after, record, insist=bool(saves) or attempt > _POLITE)
+                done = _put(place, original, after, record)
                 if done is True:
                     return
                 if done is not False:
-                    saves.append(_Displaced(original.data, after, done))
+                    saves.append(_Save(original.data, after, done))
     raise NoteUnreadable(paths.shown(path), "another program keeps changing it; try again")
 
 
@@ -191,7 +190,7 @@ def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
         pass
 
 
-def _merge(saves: Sequence[_Displaced], now: bytes, compose: Callable[[bytes], bytes]) -> bytes:
+def _merge(saves: Sequence[_Save], now: bytes, compose: Callable[[bytes], bytes]) -> bytes:
     """Compose upon the file, or upon the save that we displaced; after several saves, add their new lines."""
     if not saves:
         return compose(now)
@@ -304,25 +303,18 @@ def _contents(descriptor: int) -> bytes:
 
 
 def _put(
-    place: _Place,
-    original: _Original,
-    after: bytes | None,
-    guard: _Guard | None,
-    mode: int = 0,
-    *,
-    insist: bool = False,
+    place: _Place, original: _Original, after: bytes | None, guard: _Guard | None, mode: int = 0
 ) -> bool | bytes:
     """Replace a file that was read.
 
     Return false, without a change, if another program has changed it; the bytes of a save that this write
-    displaced; else true. `insist` skips the comparison and syncs afterwards, so it may displace a save.
+    displaced; else true.
     """
-    new = None if after is None else _write(place, after, original, mode, is_synced=not insist)
+    new = None if after is None else _write(place, after, original, mode)
     late_s = _late_s(original, guard)
-    recorded = bool(guard) and original.status is not None and not insist
-    if not insist and not original.stands(place):
+    if not original.stands(place):
         return False
-    if guard and recorded:
+    if guard and original.status is not None:
         guard.prepare(original.data, original.status, after, new)
         if not original.stands(place):
             return False
@@ -330,10 +322,10 @@ def _put(
         is_kept = _swap(place, original, is_wanted=after is not None)
     except (FileExistsError, FileNotFoundError):  # another program has made the file, or moved it away
         return False
-    place.sync(place.name if insist else "")
+    place.sync()
     if guard:
-        if not recorded:  # not earlier: after a kill, the guard must not expect a file that was never made
-            guard.prepare(original.bytes_or_none, original.status, after, new)
+        if original.status is None:  # not earlier: after a kill, the guard must not expect this file
+            guard.prepare(None, None, after, new)
         guard.replaced()
     return True if not is_kept or (saved := _displaced(place, original, late_s)) is None else saved
 
@@ -424,9 +416,7 @@ def _name_new(place: _Place) -> None:
         os.rename(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 
-def _write(
-    place: _Place, data: bytes, original: _Original, mode: int = 0, *, is_synced: bool = True
-) -> os.stat_result:
+def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.stat_result:
     """Write the temporary file with the attributes of the old file, and sync it; return its status."""
     status = original.status
     if status is not None:
@@ -450,8 +440,7 @@ def _write(
                 for attribute in os.listxattr(original.descriptor):
                     with suppress(OSError):  # some are the system's own
                         os.setxattr(descriptor, attribute, os.getxattr(original.descriptor, attribute))
-        if is_synced:
-            os.fsync(descriptor)
+        os.fsync(descriptor)
         return os.fstat(descriptor)
 
 

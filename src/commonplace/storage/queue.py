@@ -9,19 +9,17 @@ Do not import the engine here: a hook process must end before that would be load
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LockTimeout, locked
-from commonplace.base.root import Root
 from commonplace.storage import keyvalue, state
 from commonplace.types import Entry, Provenance
 from commonplace.types.changes import Writer
@@ -34,7 +32,6 @@ MAX_BYTES = 64_000_000  # of all entries; about 60,000 entries
 _SET_ASIDE = "set-aside.jsonl"
 _REFUSED = "refused"
 _MARKS = ("long_term", "tentative")
-_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 Write = Callable[[Sequence[Entry]], object]
 
 
@@ -47,7 +44,7 @@ class Waiting:
     refused: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Drained:
     """The numbers of entries that a drain wrote and set aside, and that were refused before it.
 
@@ -112,18 +109,55 @@ class Queue:
         ConfigError is set aside; after any other CommonplaceError the entries of that day stay in the queue,
         and the error is reported.
         """
+        done = Drained()
         if self.workspace.reader is not None:  # a reader may not write notes
-            return Drained()
-        work = _Drain(self, write, batch)
+            return done
         try:
-            if self.empty and not keyvalue.read(self.workspace, _REFUSED):
-                return Drained()
-            with locked(paths.lock_file(self.workspace, "drain"), wait_s):
-                return work.run()
+            if not self.empty or keyvalue.read(self.workspace, _REFUSED):
+                with locked(paths.lock_file(self.workspace, "drain"), wait_s):
+                    self._drain(write, batch, done)
         except LockTimeout:
-            return work.report(busy=True)
+            done.busy = True
         except CommonplaceError as error:
-            return work.report(str(error))
+            done.trouble = str(error)
+        return done
+
+    def _drain(self, write: Write, batch: int, done: Drained) -> None:
+        if refused := keyvalue.read(self.workspace, _REFUSED):
+            done.refused = refused["n"]
+            keyvalue.remove(self.workspace, _REFUSED, [""])
+        blocked, place = set[str](), 0
+        ((last,),) = state.rows(self.workspace, "SELECT ifnull(max(id), 0) FROM queue") or [(0,)]
+        query = "SELECT id, data FROM queue WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+        while found := state.rows(self.workspace, query, (place, last, batch)):
+            place = found[-1][0]
+            for day, same in groupby(found, lambda row: _day(_decoded(row[1]))):
+                if day in blocked:  # an earlier entry of the day failed; keep their order
+                    continue
+                try:
+                    self._settle([*same], write, done)
+                except CommonplaceError as error:
+                    done.trouble = done.trouble or str(error)
+                    blocked.add(day)
+
+    def _settle(self, rows: Sequence[tuple[int, str]], write: Write, done: Drained) -> None:
+        """Write some entries of one day and delete them; set aside those that raise ConfigError."""
+        try:
+            entries = [entry for _, data in rows if (entry := _decoded(data))]
+            if len(entries) < len(rows):
+                raise ConfigError("entry", "cannot be read")
+            write(entries)
+            done.written += len(rows)
+        except ConfigError:  # permanent: a retry would fail as well
+            if len(rows) > 1:  # find the invalid entry
+                for row in rows:
+                    self._settle([row], write, done)
+                return
+            line = rows[0][1].encode() + b"\n"
+            records.rewrite(self.set_aside, lambda data: data + line, within=self.workspace.state)
+            done.set_aside += 1
+        with state.writing(self.workspace) as connection:  # a new file begins the ids again
+            connection.executemany("DELETE FROM queue WHERE id = ? AND data = ?", rows)
 
     def waiting(self) -> Waiting:
         """Count the entries that wait, were set aside, and were refused. Raises NoteUnreadable."""
@@ -134,58 +168,7 @@ class Queue:
         return Waiting(found[0][0], lines, (keyvalue.read(self.workspace, _REFUSED) or {"n": 0})["n"])
 
 
-class _Drain:
-    """One drain of a queue, under its lock, with its counts."""
-
-    def __init__(self, queue: Queue, write: Write, batch: int) -> None:
-        self._queue, self._write, self._batch = queue, write, batch
-        self._written = self._set_aside = self._refused = 0
-
-    def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
-        """Return the counts up to now."""
-        return Drained(self._written, self._set_aside, self._refused, trouble, busy)
-
-    def run(self) -> Drained:
-        workspace = self._queue.workspace
-        if refused := keyvalue.read(workspace, _REFUSED):
-            self._refused = refused["n"]
-            keyvalue.remove(workspace, _REFUSED, [""])
-        trouble, blocked, done = "", set[str](), 0
-        ((last,),) = state.rows(workspace, "SELECT ifnull(max(id), 0) FROM queue") or [(0,)]
-        query = "SELECT id, data FROM queue WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
-        while found := state.rows(workspace, query, (done, last, self._batch)):
-            done = found[-1][0]
-            for day, same in groupby(found, lambda row: _day(decoded(row[1]))):
-                if day in blocked:  # an earlier entry of the day failed; keep their order
-                    continue
-                try:
-                    self._settle([*same])
-                except CommonplaceError as error:
-                    trouble = trouble or str(error)
-                    blocked.add(day)
-        return self.report(trouble)
-
-    def _settle(self, rows: Sequence[tuple[int, str]]) -> None:
-        """Write some entries of one day and delete them; set aside those that raise ConfigError."""
-        try:
-            entries = [entry for _, data in rows if (entry := decoded(data))]
-            if len(entries) < len(rows):
-                raise ConfigError("entry", "cannot be read")
-            self._write(entries)
-            self._written += len(rows)
-        except ConfigError:  # permanent: a retry would fail as well
-            if len(rows) > 1:  # find the invalid entry
-                for row in rows:
-                    self._settle([row])
-                return
-            with records.translated(self._queue.set_aside):
-                append(self._queue.workspace.kept, self._queue.set_aside, rows[0][1].encode() + b"\n")
-            self._set_aside += 1
-        with state.writing(self._queue.workspace) as connection:  # a new file begins the ids again
-            connection.executemany("DELETE FROM queue WHERE id = ? AND data = ?", rows)
-
-
-def decoded(data: str | bytes) -> Entry | None:
+def _decoded(data: str | bytes) -> Entry | None:
     """Return the entry in some JSON; None if it is invalid, for example from another version."""
     with suppress(ValueError, TypeError, OverflowError, RecursionError):
         return decode(data)
@@ -246,8 +229,6 @@ def without(data: str, targets: Targets) -> str | None:
 
 def clean(entry: Entry) -> Entry:
     """Return an entry without private parts, secrets and invalid characters (surrogates, NUL)."""
-    from dataclasses import replace
-
     from commonplace.redaction.redact import redact, strip_private
 
     def cleaned(text: str) -> str:
@@ -259,23 +240,18 @@ def clean(entry: Entry) -> Entry:
 
 def encode(entry: Entry) -> str:
     """Return an entry as JSON."""
-    data: dict[str, Any] = {"at": entry.at.isoformat(), "text": entry.text}
-    if entry.heading:
-        data["heading"] = entry.heading
-    data |= {name: True for name in _MARKS if getattr(entry, name)}
-    if entry.provenance is not None:
-        by = entry.provenance
-        data["provenance"] = {"by": by.by, "agent": by.agent, "session": by.session, "at": by.at}
-    return json.dumps(data)
+    return json.dumps(
+        {name: value for name, value in asdict(entry).items() if value}, default=datetime.isoformat
+    )
 
 
 def decode(line: str | bytes) -> Entry:
     """Return the entry in a line of JSON. Raises ValueError, RecursionError if it is cut or damaged."""
     data = json.loads(line)
-    if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+    if not isinstance(data, dict):
         raise ValueError("no entry")
-    at, heading, by = data.get("at"), data.get("heading", ""), data.get("provenance")
-    if not isinstance(at, str) or not isinstance(heading, str):
+    text, at, heading, by = (data.get(name, "") for name in ("text", "at", "heading", "provenance"))
+    if not (isinstance(text, str) and isinstance(at, str) and isinstance(heading, str)):
         raise ValueError("no entry")
     provenance = None
     if isinstance(by, dict):
@@ -283,24 +259,4 @@ def decode(line: str | bytes) -> Entry:
         writers = {name: name for name in get_args(Writer)}
         provenance = Provenance(writers.get(by.get("by"), "untrusted"), **fields)  # if unknown
     marks = {name: data.get(name) is True for name in _MARKS}
-    return Entry(data["text"], datetime.fromisoformat(at), heading, provenance, **marks)
-
-
-def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> None:
-    """Append all bytes to a file, or leave it; after a cut line, begin a new line. Raises OSError."""
-    descriptor = root.descriptor(path, _APPEND)
-    try:
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        if whole_lines and end:
-            os.lseek(descriptor, -1, os.SEEK_END)
-            if os.read(descriptor, 1) != b"\n":
-                data = b"\n" + data
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-        except OSError:
-            os.ftruncate(descriptor, end)  # a full disk: the caller keeps the data and tries again
-            raise
-    finally:
-        os.close(descriptor)
+    return Entry(text, datetime.fromisoformat(at), heading, provenance, **marks)

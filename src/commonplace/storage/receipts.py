@@ -11,15 +11,14 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from commonplace.base import paths
+from commonplace.base import paths, records
 from commonplace.base.digests import blake2b, sha256
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.storage import journal, keyvalue
-from commonplace.storage.queue import append
 from commonplace.types.imports import ImportedSetting
 
 _KIND, _KEY = "import", "import key"
@@ -114,10 +113,10 @@ def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
 
 def exported(data: bytes) -> bytes:
     """Return an export unchanged; record its SHA-256 in the user's state folder if that is writable."""
-    root = Root(paths.user_state_dir())
-    with suppress(OSError):
-        root.make_folder()
-        append(root, Path(_EXPORTS), f"{sha256(data).hexdigest()}\n".encode())
+    folder = paths.user_state_dir()
+    with suppress(OSError, NoteUnreadable):
+        Root(folder).make_folder()
+        records.rewrite(folder / _EXPORTS, lambda known: known + f"{sha256(data).hexdigest()}\n".encode())
     return data
 
 

@@ -12,9 +12,10 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,14 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
 from commonplace.config import files
-from commonplace.storage import journal, keyvalue, queue, state, writes
+from commonplace.storage import journal, keyvalue, queue
 from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Provenance
 
 OLD = "old"
-_KEY_FILE = "signing.key"
-_KINDS = {"erasing": "erasing", "requests": "request", "injected": "injected"}  # folders of values
-_SIDES = re.compile(r"\d+\.(?:z|before|after)")
+_KINDS = {"erasing": "erasing", "requests": "request", "pending": "pending"}  # folders of records
+_RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_SIDES = re.compile(r".*/\d+\.(?:z|before|after)")
 _LARGE = 1 << 30
 
 
@@ -55,7 +56,6 @@ def run(workspace: paths.Workspace) -> str:
         with records.translated(workspace.derived):
             entries, runs = old.entries(), old.runs()
             old.records()
-            old.overwritten()
             old.move()
     aside = f"the rest is in {paths.shown(workspace.derived / OLD)}, and can be deleted"
     return f"the state of version 0.1 was taken over ({entries} waiting entries, {runs} changes); {aside}"
@@ -75,40 +75,47 @@ class _Old:
     """The old state of a workspace, read below its root without following links."""
 
     def __init__(self, workspace: paths.Workspace) -> None:
-        self.workspace, self.files, self.folder = workspace, workspace.files, paths.DERIVED_FOLDER
-        self.keys = _keys((paths.user_config_dir(), paths.user_cache_dir()))
+        self.workspace, self.files = workspace, workspace.files
+        self.keys = next(filter(None, map(_keys, (paths.user_config_dir(), paths.user_cache_dir()))), ())
 
-    def names(self, folder: str) -> list[str]:
-        """Return the names of the regular files in a folder of the old state."""
-        try:
-            names = self.files.names(f"{self.folder}/{folder}")
-        except OSError:
-            return []
-        return [name for name in names if self.files.is_file(f"{self.folder}/{folder}/{name}")]
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder of the old state; [] if it is missing or a link."""
+        with suppress(OSError):
+            return self.files.names(f"{paths.DERIVED_FOLDER}/{folder}")
+        return []
 
-    def read(self, path: str, kind: str) -> dict[str, Any] | None:
-        """Return a record with a valid signature; None for any other, or if it cannot be read."""
-        with suppress(OSError, ValueError):
-            return self.unsealed(kind, self.files.read(f"{self.folder}/{path}", limit=_LARGE))
-        return None
+    def regular(self, folder: str) -> list[str]:
+        """Return the paths of the regular files in a folder of the old state."""
+        listed = [f"{folder}/{name}" for name in self.names(folder)]
+        return [path for path in listed if self.files.is_file(f"{paths.DERIVED_FOLDER}/{path}")]
+
+    def load(self, path: str) -> bytes:
+        return self.files.read(f"{paths.DERIVED_FOLDER}/{path}", limit=_LARGE)
 
     def unsealed(self, kind: str, data: bytes) -> dict[str, Any] | None:
         """Return the record in some bytes, None if it is not signed. Raises ValueError if it is damaged."""
         value = records.decode(data)
         mark = value.pop("signature", "")
-        said = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-        return value if _is_signed(self.keys, kind, said, mark) else None
+        said = kind.encode() + b"\0" + json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+        signatures = (blake2b(said, key=key, digest_size=16).hexdigest() for key in self.keys)
+        return value if mark in signatures else None
+
+    def read(self, path: str, kind: str) -> dict[str, Any]:
+        """Return a record with a valid signature; {} for any other, or if it cannot be read."""
+        with suppress(OSError, ValueError):
+            return self.unsealed(kind, self.load(path)) or {}
+        return {}
 
     def entries(self) -> int:
         """Append the waiting entries to the queue; return their number."""
         found: list[Entry] = []
-        for name in self.names("spool"):
-            if not name.endswith(".jsonl") or name == "damaged.jsonl":
-                continue
-            mark = self.read(f"spool/{name.removesuffix('.jsonl')}.done", "claim") or {}
-            done = mark["done"] if mark.get("claim") == name and isinstance(mark.get("done"), int) else 0
-            data = self.files.read(f"{self.folder}/spool/{name}", limit=_LARGE)[max(0, done) :]
-            found += filter(None, map(self.entry, data.splitlines()))
+        for path in self.regular("spool"):
+            stem, ending = os.path.splitext(path)
+            if ending == ".jsonl" and stem != "spool/damaged":
+                mark = self.read(f"{stem}.done", "claim")
+                done = mark["done"] if f"spool/{mark.get('claim')}" == path else 0
+                data = self.load(path)[done:]
+                found += filter(None, map(self.entry, data.splitlines()))
         if found:
             Queue(self.workspace).extend(found)
         return len(found)
@@ -116,8 +123,7 @@ class _Old:
     def entry(self, line: bytes) -> Entry | None:
         """Return the entry in a line, `untrusted` if it is not signed; None if it is damaged."""
         try:
-            value = self.unsealed("spool", line)
-            entry = queue.decode(line)
+            value, entry = self.unsealed("spool", line), queue.decode(line)
         except (ValueError, TypeError, OverflowError, RecursionError):
             return None
         if value is None:
@@ -127,102 +133,65 @@ class _Old:
     def runs(self) -> int:
         """Copy the signed changes into the journal; return their number."""
         count, known = 0, set(journal.names(self.workspace))
-        with suppress(FileNotFoundError):
-            for name in self.files.names(f"{self.folder}/history"):
-                place = f"history/{name}"
-                if name in known or not re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{6}", name):
-                    continue
-                if (record := self.read(f"{place}/run.json", "history")) is None:
-                    continue
+        for name in self.names("history"):
+            if name not in known and _RUN.fullmatch(name):
                 with suppress(ValueError, TypeError, KeyError):
-                    run = journal.decode(name, record)
-                    journal.put(self.workspace, run, [*self.sides(place)])
+                    run = journal.decode(name, self.read(f"history/{name}/run.json", "history"))
+                    journal.put(self.workspace, run, [*self.sides(f"history/{name}")])
                     count += 1
         return count
 
-    def sides(self, place: str) -> Iterator[bytes]:
+    def sides(self, folder: str) -> Iterator[bytes]:
         """Yield the bytes of the files of a change: `0.before`, `0.after`, or both in `0.z`."""
-        for name in filter(_SIDES.fullmatch, self.names(place)):
-            data = self.files.read(f"{self.folder}/{place}/{name}", limit=_LARGE)
-            if not name.endswith(".z"):
+        for path in filter(_SIDES.fullmatch, self.regular(folder)):
+            data = self.load(path)
+            if path.endswith(".z"):
+                sizes, _, data = records.unpacked(data).partition(b"\n")
+                before, _, after = sizes.partition(b" ")
+                end = int(before) if before.isdigit() else 0
+                yield from [data[:end]] * before.isdigit() + [data[end:]] * after.isdigit()
+            else:
                 yield data
-                continue
-            sizes, _, data = records.unpacked(data).partition(b"\n")
-            before, _, after = sizes.partition(b" ")
-            end = int(before) if before.isdigit() else 0
-            yield from [data[:end]] * before.isdigit() + [data[end:]] * after.isdigit()
 
     def records(self) -> None:
-        """Copy all signed records except entries and changes."""
-        for folder, kind in _KINDS.items():
-            for path, record in self.signed(folder, kind):
-                self.put(kind, Path(path).stem, record)
-        for _, record in self.signed("pending", "pending"):
-            self.put("session", keyvalue.of_session(str(record.get("session"))), record)
-        for _, record in self.signed("consolidated.json", "consolidated"):
-            self.put("consolidated", "", record)
-        for _, record in self.signed("imports.json", "imports"):
-            self.put("import key", "", {"key": self.keys[0].hex()})
-            for number, row in enumerate(record.get("imports", ())):
-                self.put("import", f"{number:020}-{row.get('run')}", row)
+        """Copy the signed records of forgetting, sessions and imports."""
+        for kind, name, record in self.signed():
+            if kind == "pending":
+                self.put("session", keyvalue.of_session(str(record.get("session"))), record)
+            elif kind == "imports":
+                self.put("import key", "", {"key": self.keys[0].hex()})
+                for number, row in enumerate(record.get("imports", ())):
+                    self.put("import", f"{number:020}-{row.get('run')}", row)
+            else:
+                self.put(kind, name, record)
 
-    def signed(self, place: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the signed records of a file or folder with their paths."""
-        named = [place] if place.endswith(".json") else [f"{place}/{name}" for name in self.names(place)]
-        for path in named:
-            if path.endswith(".json") and (record := self.read(path, kind)) is not None:
-                yield path, record
+    def signed(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the kind, the name and the value of each record."""
+        for folder, kind in _KINDS.items():
+            for path in self.regular(folder):
+                if path.endswith(".json") and (record := self.read(path, kind)):
+                    yield kind, Path(path).stem, record
+        for kind in ("consolidated", "imports"):
+            if record := self.read(f"{kind}.json", kind):
+                yield kind, "", record
 
     def put(self, kind: str, name: str, value: dict[str, Any]) -> None:
         """Add a value to the new state, unless it exists."""
         keyvalue.update(self.workspace, kind, name, lambda known: known or value)
 
-    def overwritten(self) -> None:
-        """Copy the versions that other programs overwrote."""
-        for name in self.names("overwritten"):
-            stem, ending = os.path.splitext(name)
-            told = self.read(f"overwritten/{stem}.told", "writes")
-            about = told or self.read(f"overwritten/{stem}.json", "writes")
-            if ending == ".md" and about is not None:
-                ours, base = (
-                    self.files.read(f"{self.folder}/overwritten/{stem}.{end}", limit=_LARGE)
-                    if f"{stem}.{end}" in self.names("overwritten") else b""
-                    for end in ("md", "base")
-                )  # fmt: skip
-                lost = writes.entries(ours).keys() - writes.entries(base).keys()
-                is_gone = bool(about.get("gone"))
-                with state.writing(self.workspace) as connection:
-                    row = connection, stem, str(about["note"]), ours, lost, lost
-                    writes.keep(*row, is_gone=is_gone, is_told=told is not None)
-
     def move(self) -> None:
-        """Move all of the old state to `old/`."""
-        for name in self.files.names(self.folder):
+        """Move all of the old state to `old/`, each file below a name that is free there."""
+        for name in self.names():
             if name not in files.STAYS:
-                self.files.rename(f"{self.folder}/{name}", f"{self.folder}/{_free(self.files, name)}")
+                taken = set(self.names(OLD))
+                names = (f"{name}~{number}" if number else name for number in count())
+                free = next(one for one in names if one not in taken)
+                self.files.rename(f"{paths.DERIVED_FOLDER}/{name}", f"{paths.DERIVED_FOLDER}/{OLD}/{free}")
 
 
-def _free(files: Root, name: str) -> str:
-    """Return an unused path in `old/` for a name."""
-    place, count = f"{OLD}/{name}", 0
-    with suppress(FileNotFoundError):
-        while files.stat(f"{paths.DERIVED_FOLDER}/{place}"):
-            count += 1
-            place = f"{OLD}/{name}~{count}"
-    return place
-
-
-def _keys(folders: Iterable[Path]) -> tuple[bytes, ...]:
-    """Return the signing keys of version 0.1: the key of this machine and keys added by hand."""
-    for folder in folders:
-        with suppress(OSError, ValueError):
-            data = Root(folder).read(_KEY_FILE, limit=16_384)
-            return tuple(bytes.fromhex(line) for line in data.decode("ascii").split())
+def _keys(folder: Path) -> tuple[bytes, ...]:
+    """Return the signing keys of version 0.1 in a folder: the key of this machine and keys added by hand."""
+    with suppress(OSError, ValueError):
+        lines = Root(folder).read("signing.key", limit=16_384).decode("ascii").split()
+        return tuple(map(bytes.fromhex, lines))
     return ()
-
-
-def _is_signed(keys: Sequence[bytes], kind: str, data: bytes, mark: object) -> bool:
-    """Tell whether `mark` (32 hex digits) is the signature of the bytes with one of the keys."""
-    return any(
-        blake2b(f"{kind}\0".encode() + data, key=key, digest_size=16).hexdigest() == mark for key in keys
-    )
