@@ -195,7 +195,7 @@ def changed(memory: Memory, at: datetime, number: int) -> str:
     path = f"memory/{number}.md"
     with locks.locked(paths.lock_file(memory.workspace, "notes")):
         run = journal.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
-        journal.save(memory.workspace, journal.Run(run.id, ABOUT, run.at, run.files, "done"))
+        journal.put(memory.workspace, journal.Run(run.id, ABOUT, run.at, run.files, "done"))
         journal.prune(memory.workspace, 200, at)
     return run.id
 

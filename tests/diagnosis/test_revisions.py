@@ -28,8 +28,8 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
     state, fine, _ = told(tmp_path)["stores.history"]
     assert (state, fine.partition(";")[0]) == ("ok", "3 generated changes can be read")
     left = tuple(replace(file, left="was changed") for file in made[1].files)
-    journal.save(workspace, replace(made[1], state="partial", files=left))
-    journal.save(workspace, replace(made[2], state="begun"))
+    journal.put(workspace, replace(made[1], state="partial", files=left))
+    journal.put(workspace, replace(made[2], state="begun"))
     found = told(tmp_path)
     assert {status for status, _, _ in found.values()} == {"warning"}
     assert made[2].id in found["stores.history"][1]

@@ -184,7 +184,7 @@ def test_a_run_that_came_with_the_folder_reaches_no_file_that_programs_obey(
         target.write_bytes(b"old")
     planted = Change(path, b"old", b"new") if state == "begun" else Change(path, b"new", b"old")
     run = journal.begin(workspace, [planted], ABOUT, datetime.now().astimezone(), keep=True)
-    journal.save(workspace, replace(run, state=state))
+    journal.put(workspace, replace(run, state=state))
     transaction.recover(workspace)
     assert target.read_bytes() == b"old"
     with pytest.raises((OutsideRoots, undo.NotUndone)):

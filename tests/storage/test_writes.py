@@ -132,6 +132,41 @@ def test_the_versions_of_the_notes_written_last_are_kept(
     assert kept == [b"memory/2026-02-0%d.md" % day for day in (4, 5, 6)]
 
 
+def test_rows_of_entries_that_left_a_note_long_ago_are_deleted(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writes, "_MOST_VERSIONS", 3)
+    for text in ("one", "two"):
+        remember(workspace, text)
+    writes.replace(workspace, note(workspace), lambda old: old.with_text(old.text.replace("- one\n", "")))
+    for _ in range(2):
+        assert [row[0] for row in state.rows(workspace, "SELECT ours FROM entry WHERE ours = 0")] == [0]
+        remember(workspace, "more")
+    for number in range(3):
+        remember(workspace, f"line {number}")
+    assert state.rows(workspace, "SELECT 1 FROM entry WHERE ours = 0") == []
+    assert len(state.rows(workspace, "SELECT 1 FROM entry")) == len(
+        writes.entries(note(workspace).read_bytes())
+    )
+
+
+def test_other_notes_are_read_outside_of_a_transaction(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(workspace, "one")
+    layout.remember(workspace, "long", now=NOW, long_term=True)
+    note(workspace).unlink()
+    others = writes.Writes._others
+
+    def counted(self: writes.Writes) -> list[bytes]:
+        with state._file(workspace).reading() as connection:
+            assert not connection.in_transaction
+        return [*others(self)]
+
+    monkeypatch.setattr(writes.Writes, "_others", counted)
+    assert len(overwritten.check(workspace)) == 1
+
+
 def test_who_wrote_an_entry_is_known_whatever_its_comments_say(workspace: paths.Workspace) -> None:
     agent = Provenance("agent", "scout")
     layout.remember(workspace, "The lamp is lit.", now=NOW, times=False, provenance=agent)

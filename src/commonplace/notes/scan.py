@@ -210,21 +210,6 @@ class Listing(NamedTuple):
         ]
         return self._replace(folders=folders)
 
-    def once(self) -> Listing:
-        """The same without the links to files that are listed by another name."""
-        if not self.links:
-            return self
-        links = set(self.links)
-        listed = {state.path: state.absolute for state in self.states()}
-        reals = {absolute for path, absolute in listed.items() if path not in links}
-        twice = set[str]()
-        for path in sorted(links & listed.keys()):
-            real = _real(listed[path])
-            if real in reals:
-                twice.add(path)
-            reals.add(real)
-        return self.without(twice.__contains__) if twice else self
-
 
 def own_folders(root: str) -> list[str]:
     """The real paths of the folders of commonplace itself, but for one that the workspace lies in."""
@@ -310,7 +295,7 @@ def look(sources: Sequence[Source]) -> list[Listing]:
             listing = listing.without(Globs(source.ignore))
         if source.format:
             listing = _readable(listing)
-        listings.append(_unshared(listing.once(), listings))
+        listings.append(_distinct(listing, listings))
     return listings
 
 
@@ -375,14 +360,19 @@ def _real(path: str) -> str:
         return path
 
 
-def _unshared(listing: Listing, others: Sequence[Listing]) -> Listing:
-    """A listing without the files that others have."""
+def _distinct(listing: Listing, others: Sequence[Listing]) -> Listing:
+    """Return a listing without the files that others have, and without links to files of its own."""
     root = listing.root  # links stay inside their root: only collections with nested roots share files
-    if not any(_inside(root, other.root) or _inside(other.root, root) for other in others):
+    nested = [one for one in others if _inside(root, one.root) or _inside(one.root, root)]
+    if not (nested or listing.links):
         return listing
-    seen = {_real(state.absolute) for state in states(others)}
-    taken = {state.path for state in listing.states() if _real(state.absolute) in seen}
-    return listing.without(taken.__contains__)
+    links, seen, taken = set(listing.links), {_real(one.absolute) for one in states(nested)}, set[str]()
+    for state in sorted(listing.states(), key=lambda state: (state.path in links, state.path)):
+        real = _real(state.absolute) if nested or state.path in links else state.absolute
+        if real in seen:
+            taken.add(state.path)
+        seen.add(real)
+    return listing.without(taken.__contains__) if taken else listing
 
 
 def states(listings: Sequence[Listing]) -> list[FileState]:

@@ -6,6 +6,7 @@ A watcher saves work, it is never trusted: a search compares the files itself.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ Identity = tuple[int, int]
 _TICK_S = 2.0  # how often folders that vanish or come back are noticed
 _LONGEST_BURST = 4  # pauses after which changes are reported although more keep coming
 _MOUNTS = Path("/proc/self/mounts")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 # File systems whose changes are made on another machine or by the host, so that no event arrives.
 _EVENTLESS = (
     "nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.rclone", "vboxsf", "drvfs", "virtiofs", "afs", "ceph",
@@ -165,13 +167,10 @@ def _file_system(path: Path) -> str:
     except OSError:
         return ""
     fitting = []
-    for place, mount in enumerate(mounts):
-        if len(mount) > 2:
-            folder = mount[1]
-            for sign in " \t\n#\\":  # which stand as octal numbers
-                folder = folder.replace(f"\\{ord(sign):03o}", sign)
-            if is_within(os.path.realpath(path), folder):
-                fitting.append((len(folder), place, mount[2]))
+    for place, mount in enumerate(mount for mount in mounts if len(mount) > 2):
+        folder = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), mount[1])
+        if is_within(os.path.realpath(path), folder):
+            fitting.append((len(folder), place, mount[2]))
     # Of several mounted on the same folder the last one hides the others.
     return max(fitting, default=(0, 0, ""))[2]
 

@@ -58,7 +58,7 @@ def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
         current = journal.load(workspace, run.id)
         if current is not None:
             run = current
-            journal.save(workspace, replace(current, commit=made, uncommitted=reason))
+            journal.put(workspace, replace(current, commit=made, uncommitted=reason))
     return replace(run, commit=made, uncommitted=reason)
 
 
@@ -103,11 +103,7 @@ def _staged(repository: Repository, moments: list[Entries]) -> Entries:
 
     Raises GitError for a conflict, and for an entry found at no moment, which the commit would lose.
     """
-    ours = moments[-1]
-    rows = repository.staged(ours)
-    if any(row.side for row in rows):
-        raise GitError("a file is in conflict")
-    staged = dict.fromkeys(ours, Entry()) | {row.path: row.entry for row in rows}
+    staged = dict.fromkeys(moments[-1], Entry()) | repository.staged(moments[-1])
     for path, entry in staged.items():
         if entry not in (moments[0].get(path, Entry()), *(moment.get(path) for moment in moments[1:])):
             raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -134,7 +135,8 @@ def replace(
     with locked(lock, timeout_s), _translated(path), _placed(path, within, lock, make=True) as place:
         record = guard() if guard else None
         saves: list[_Save] = []
-        for _ in range(_ATTEMPTS):
+        # A save that was displaced is not given up as soon as a file that others keep changing.
+        for _ in takewhile(lambda attempt: saves or attempt < _ATTEMPTS, range(10 * _ATTEMPTS)):
             with _settled(place, record) as original:
                 after = _merge(saves, original.data, compose)
                 if after == original.bytes_or_none:

@@ -14,7 +14,6 @@ import shutil
 import stat
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,14 +56,6 @@ class Entry(NamedTuple):
     blob: str = ""
 
 
-class Staged(NamedTuple):
-    """A file in the owner's index; `side` is its stage: 0, or 1 to 3 for a file in conflict."""
-
-    path: str
-    entry: Entry
-    side: int = 0
-
-
 class Repository:
     """A repository seen through its view; made by `opened`. All methods raise GitError."""
 
@@ -77,43 +68,35 @@ class Repository:
         def ask(*arguments: str) -> str:
             return os.fsdecode(_call(program, arguments, folder, kept | fixed))
 
-        names = (
-            "--is-bare-repository",
-            "--is-inside-work-tree",
-            "--show-object-format",
-            "--absolute-git-dir",
-        )
-        bare, inside, hashes, private, common, *_ = ask("rev-parse", *names, "--git-common-dir").split("\n")
+        names = ("is-bare-repository", "is-inside-work-tree", "show-object-format", "absolute-git-dir")
+        asked = ask("rev-parse", *(f"--{name}" for name in (*names, "git-common-dir")))
+        bare, inside, hashes, private, common, *_ = asked.split("\n")
         if (bare, inside) != ("false", "true"):
             raise GitError("the repository has no work tree here")
         self._private, self._common = (Path(os.path.realpath(folder / path)) for path in (private, common))
         rows = ask("config", "--list", "-z", "--show-scope").split("\0")
         scoped = [
-            (scope, *row.partition("\n")[::2]) for scope, row in zip(rows[::2], rows[1::2], strict=False)
+            (scope, row.partition("\n")[::2]) for scope, row in zip(rows[::2], rows[1::2], strict=False)
         ]
-        settings = {name: value for _, name, value in scoped}
-        if settings.get("extensions.refstorage", "files") != "files":
-            raise GitError(
-                f"its refs are stored as {settings['extensions.refstorage']}, which is not supported"
-            )
+        settings = dict(pair for _, pair in scoped)
+        if (stored := settings.get("extensions.refstorage", "files")) != "files":
+            raise GitError(f"its refs are stored as {stored}, which is not supported")
         self.top = _top(folder, self._private, self._common, settings.get("core.worktree", ""))
         self.zero = "0" * (64 if hashes == "sha256" else 40)
         for place in {self._private, self._common}:
             _refuse_links(place)
-        author, email = (
-            settings.get(f"author.{one}") or settings.get(f"user.{one}") for one in ("name", "email")
-        )
-        email = email or os.environ.get("EMAIL")
-        author, email = (author, email) if author and email else ("commonplace", "commonplace@localhost")
+        said = [settings.get(f"author.{one}") or settings.get(f"user.{one}") for one in ("name", "email")]
+        author = said[0], said[1] or os.environ.get("EMAIL")
+        by = author if all(author) else ("commonplace", "commonplace@localhost")
+        who = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
         self._environment = {name: kept[name] for name in _KEPT if name in kept} | fixed | {
-            "GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": email,
-            "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": email,
+            **{f"GIT_{one}": str(by[place % 2]) for place, one in enumerate(who)},
             "GIT_DIR": os.fspath(view), "GIT_OBJECT_DIRECTORY": os.fspath(self._common / "objects"),
             "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
         }  # fmt: skip
         (view / "HEAD").write_text(self._head())
         (view / "config").write_text(_configuration(settings, hashes))
-        own = {name: value for scope, name, value in scoped if scope in ("system", "global")}
+        own = dict(pair for scope, pair in scoped if scope in ("system", "global"))
         self._flags = [f"{name}={own[name]}" for name in _PATHS if name in own]
         for path in (*(self._common / name for name in _BESIDE), *self._private.glob("sharedindex.*")):
             (view / path.name).symlink_to(path)
@@ -154,10 +137,12 @@ class Repository:
         listed = self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *named)
         return {path: Entry(mode, blob) for path, (mode, _, blob) in _rows(listed)}
 
-    def staged(self, files: Iterable[str]) -> list[Staged]:
-        """Return the entries of some files in the owner's index."""
-        listed = self.run("--literal-pathspecs", "ls-files", "-s", "-z", "--", *files)
-        return [Staged(path, Entry(mode, blob), int(side)) for path, (mode, blob, side) in _rows(listed)]
+    def staged(self, files: Iterable[str]) -> dict[str, Entry]:
+        """Return the entries of some files in the owner's index. Raises GitError for a file in conflict."""
+        listed = [*_rows(self.run("--literal-pathspecs", "ls-files", "-s", "-z", "--", *files))]
+        if any(side != "0" for _, (_, _, side) in listed):
+            raise GitError("a file is in conflict")
+        return {path: Entry(mode, blob) for path, (mode, blob, _) in listed}
 
     def ignored(self, files: Iterable[str]) -> set[str]:
         """Return the files that git ignores."""
@@ -223,10 +208,8 @@ def opened(folder: Path) -> Iterator[Repository | None]:
         return
     # Not from a relative entry of PATH, and not from the workspace.
     places = (os.path.join(place, "git") for place in os.get_exec_path() if os.path.isabs(place))
-    programs = (
-        place for place in places if shutil.which(place) and not Path(place).resolve().is_relative_to(folder)
-    )
-    program = next(programs, None)
+    found = filter(shutil.which, places)
+    program = next((one for one in found if not Path(one).resolve().is_relative_to(folder)), None)
     if program is None:
         raise GitError("git is not installed")
     with tempfile.TemporaryDirectory(prefix="commonplace-git-") as view:
@@ -242,9 +225,8 @@ def _configuration(settings: Mapping[str, str], hashes: str) -> str:
     carried = {"core.logallrefupdates": "true"} | {
         name: settings[name] for name in _CARRIED if name in settings
     }
-    lines = [
-        f"{name[5:]} = {value}" for name, value in carried.items() if value.isascii() and value.isalnum()
-    ]
+    plain = {name: value for name, value in carried.items() if value.isascii() and value.isalnum()}
+    lines = [f"{name[5:]} = {value}" for name, value in plain.items()]
     version = ("repositoryFormatVersion = 1", "[extensions]", "objectFormat = sha256")
     return "\n".join(["[core]", "bare = true", *lines, *(version if hashes == "sha256" else ()), ""])
 
@@ -292,37 +274,24 @@ def _call(
 
     Raises GitError with the reason in one line, unless the exit code is `allowed`.
     """
-    command = [
-        program,
-        "--no-pager",
-        *(part for flag in (*_FLAGS, *flags) for part in ("-c", flag)),
-        *arguments,
-    ]
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as trouble:
-        source.write(data)
-        source.seek(0)
+    settings = (part for flag in (*_FLAGS, *flags) for part in ("-c", flag))
+    with tempfile.TemporaryFile() as printed:
         try:
-            process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=source, stdout=subprocess.PIPE, stderr=trouble
-            )
+            done = subprocess.run(
+                [program, "--no-pager", *settings, *arguments], cwd=folder, env=environment, input=data,
+                stdout=printed, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds") from error
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run ({error})") from error
-        timer = threading.Timer(TIMEOUT_S, process.kill)
-        timer.start()
-        with process:
-            assert process.stdout is not None
-            printed = process.stdout.read(_MOST_OUTPUT + 1)
-            if len(printed) > _MOST_OUTPUT:
-                process.kill()
-            code = process.wait()
-            timer.cancel()
-        if code in allowed:
-            return printed
-        if code < 0:
-            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds, or printed too much")
-        trouble.seek(0)
-        lines = trouble.read(10_000).decode("utf-8", "replace").splitlines()
-    said = sorted(filter(str.strip, lines), key=lambda line: not line.startswith(("fatal:", "error:")))
+        if os.fstat(printed.fileno()).st_size > _MOST_OUTPUT:
+            raise GitError("git printed too much")
+        if done.returncode in allowed:
+            printed.seek(0)
+            return printed.read()
+    lines = filter(str.strip, done.stderr.decode("utf-8", "replace").splitlines())
+    said = sorted(lines, key=lambda line: not line.startswith(("fatal:", "error:")))
     first = next(iter(said), f"git {arguments[0]} failed")
     raise GitError(screen.shorten(screen.one_line(first), 200))
 

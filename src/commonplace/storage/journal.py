@@ -74,14 +74,14 @@ def begin(
     """Record a change with its bytes, before any file is replaced. Raises NoteUnreadable."""
     files = tuple(
         ChangedFile(
-            change.path,
-            digest(change.before),
-            digest(change.after),
+            one.path,
+            digest(one.before),
+            digest(one.after),
             "",
-            *diffs.counted(change.before or b"", change.after or b""),
-            change.mode,
+            *diffs.counted(one.before or b"", one.after or b""),
+            one.mode,
         )
-        for change in changes
+        for one in changes
     )
     seed = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
     at = now.isoformat(timespec="seconds")
@@ -114,20 +114,12 @@ def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> No
     with state.writing(workspace) as connection:
         connection.executemany("INSERT OR IGNORE INTO blob(digest, bytes) VALUES (?, ?)", rows)
         connection.execute("DELETE FROM change_blob WHERE change = ?", (run.id,))
+        is_new = not connection.changes()
         connection.executemany("INSERT INTO change_blob(change, digest) VALUES (?, ?)", held)
-        connection.execute(_UNUSED)
+        if not is_new:
+            connection.execute(_UNUSED)
         values = run.id, run.state, json.dumps(asdict(run))
         connection.execute("INSERT OR REPLACE INTO change(id, state, data) VALUES (?, ?, ?)", values)
-
-
-def save(workspace: paths.Workspace, run: Run) -> None:
-    """Update the record of a change. Raises NoteUnreadable."""
-    if not run.kept and run.state != "begun":
-        put(workspace, run)
-        return
-    with state.writing(workspace) as connection:
-        values = run.state, json.dumps(asdict(run)), run.id
-        connection.execute("UPDATE change SET state = ?, data = ? WHERE id = ?", values)
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:
@@ -192,28 +184,21 @@ def remove(workspace: paths.Workspace, *names: str) -> None:
 def prune(workspace: paths.Workspace, keep_mb: int, now: datetime) -> None:
     """Remove changes older than a year, but not the newest 200, and the oldest beyond `keep_mb`.
 
-    Changes in state `begun` stay. While the clock is ahead, a change gets an id of that day, as do all
-    later ones: their recorded time counts. Raises NoteUnreadable.
+    Changes in state `begun` stay. The recorded time of a change counts: while the clock is ahead, a change
+    gets an id of that day, as do all later ones. Raises NoteUnreadable.
     """
-    cutoff = (now - timedelta(days=_KEPT_DAYS)).strftime(_STAMP)
-    ahead = f"{now:{_STAMP}}~"
-    old = [
-        name for name in names(workspace)[:-_ALWAYS_KEPT]
-        if (name < cutoff or (name > ahead and _moment(workspace, name) < cutoff))
-    ]  # fmt: skip
-    room, sizes = keep_mb * 1_000_000, state.rows(workspace, _SIZES)
-    large = []
-    for number, (name, size, at) in enumerate(sizes):
-        room -= size or 0
-        if room < 0 and number and at != "begun":
-            large.append(name)
-    begun = {run.id for run in unfinished(workspace)}
-    if gone := {*old, *large} - begun:
+    room, cutoff, gone = keep_mb * 1_000_000, f"{now - timedelta(days=_KEPT_DAYS):{_STAMP}}", list[str]()
+    for number, (name, stored, how_far, at) in enumerate(state.rows(workspace, _SIZES)):
+        room -= stored or 0
+        is_old = number >= _ALWAYS_KEPT and f"{datetime.fromisoformat(at):{_STAMP}}" < cutoff
+        if how_far != "begun" and (is_old or (room < 0 and number)):
+            gone.append(name)
+    if gone:
         remove(workspace, *gone)
 
 
 _SIZES = """
-SELECT change.id, sum(length(blob.bytes)), change.state FROM change
+SELECT change.id, sum(length(blob.bytes)), change.state, change.data ->> 'at' FROM change
 LEFT JOIN change_blob ON change_blob.change = change.id LEFT JOIN blob USING (digest)
 GROUP BY change.id ORDER BY change.id DESC"""
 
@@ -221,11 +206,6 @@ GROUP BY change.id ORDER BY change.id DESC"""
 def size(workspace: paths.Workspace) -> int:
     """Return the size of the stored bytes of all changes, compressed."""
     return sum(row[0] or 0 for row in state.rows(workspace, "SELECT sum(length(bytes)) FROM blob"))
-
-
-def _moment(workspace: paths.Workspace, name: str) -> str:
-    run = load(workspace, name)
-    return f"{datetime.fromisoformat(run.at):{_STAMP}}" if run else name
 
 
 def decode(name: str, record: Mapping[str, Any]) -> Run:

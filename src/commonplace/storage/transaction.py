@@ -17,12 +17,7 @@ from pathlib import Path
 from posixpath import dirname
 
 from commonplace.base import locks, paths
-from commonplace.base.errors import (
-    CommonplaceError,
-    NoteUnreadable,
-    OutsideRoots,
-    PreviewOutdated,
-)
+from commonplace.base.errors import CommonplaceError, NoteUnreadable, OutsideRoots, PreviewOutdated
 from commonplace.base.messages import message
 from commonplace.config.settings import History
 from commonplace.storage import diffs, files, journal, writes
@@ -214,15 +209,10 @@ def recover(workspace: paths.Workspace) -> list[Run]:
 def warnings(workspace: paths.Workspace) -> list[str]:
     """Carry on the begun runs; return sentences for the owner, also for a CommonplaceError."""
     try:
-        left = [
-            f"{file.path} {file.left} ({run.about.title}, {run.id})"
-            for run in recover(workspace)
-            for file in run.files
-            if file.left
-        ]
+        left = [(run, file) for run in recover(workspace) for file in run.files if file.left]
     except CommonplaceError as error:
-        left = [f"a generated change could not be carried on: {error}"]
-    return left
+        return [f"a generated change could not be carried on: {error}"]
+    return [f"{file.path} {file.left} ({run.about.title}, {run.id})" for run, file in left]
 
 
 def drop_empty_folders(workspace: paths.Workspace, gone: Iterable[str]) -> None:
@@ -282,7 +272,7 @@ def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -
     """Record that a run is done or partial, and mark the run that it undid."""
     state: RunState = "partial" if any(file.left for file in files) else "done"
     made = replace(run, files=tuple(files), state=state)
-    journal.save(workspace, made)
+    journal.put(workspace, made)
     with suppress(NoteUnreadable):  # the next change marks it
         _mark(workspace, made)
     return made
@@ -297,8 +287,8 @@ def _mark(workspace: paths.Workspace, made: Run) -> None:
         return
     first = journal.load(workspace, target.about.undoes) if target.about.undoes else None
     if first is not None and first.undone == target.id:
-        journal.save(workspace, replace(first, undone=""))
-    journal.save(workspace, replace(target, undone=made.id))
+        journal.put(workspace, replace(first, undone=""))
+    journal.put(workspace, replace(target, undone=made.id))
 
 
 def _lock(workspace: paths.Workspace) -> Path:

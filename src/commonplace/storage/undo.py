@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
-from commonplace.base import locks, paths, remedies
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import History
 from commonplace.storage import diffs, journal, transaction, writes
-from commonplace.types.changes import About, Change, ChangedFile, Run
+from commonplace.types.changes import About, Change, Run
 
 
 class NotUndone(CommonplaceError):
@@ -95,17 +96,6 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
     Only begun runs are carried on; no other file changes. Raises NotUndone, NoteUnreadable.
     """
     transaction.recover(workspace)
-    try:
-        return _planned(workspace, name, since=since)
-    except NothingToUndo:
-        raise
-    except (NotUndone, NoteUnreadable):
-        # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.
-        with locks.locked(paths.lock_file(workspace, "notes")):
-            return _planned(workspace, name, since=since)
-
-
-def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
     run = find(workspace, name)
     files: dict[str, bytes | None] = {}
 
@@ -169,7 +159,10 @@ def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
     """Return the reason why a run cannot be undone, whether or not later runs are; None if it may be."""
     if not run.kept:
         return message("undo.not_kept", "a forgetting cannot be undone")
-    if run.files and all(_is_as_before(workspace, file) for file in run.files):
+    now = (
+        file.left or journal.digest(journal.read(workspace, file.path)) == file.before for file in run.files
+    )
+    if run.files and all(now):
         return message("undo.as_before", "its files are as they were before it")
     if run.about.kind == "remember":
         try:
@@ -198,31 +191,31 @@ def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
     return False
 
 
-def _is_as_before(workspace: paths.Workspace, file: ChangedFile) -> bool:
-    return bool(file.left) or journal.digest(journal.read(workspace, file.path)) == file.before
-
-
 def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
     """Yield a message for each later run that cannot be undone, newest first, with the reason."""
-    for later in journal.newest_first(workspace):
-        if later.id <= run.id:
-            break
+    for later in _later(workspace, run):
         if not later.undone and later.about.kind != "undo" and (why := _lacks(workspace, later)):
             passed = "{run} ({title}) was passed over: {why}"
             yield message("undo.skipped", passed, run=later.id, title=later.about.title, why=why)
 
 
+def _later(workspace: paths.Workspace, run: Run) -> Iterator[Run]:
+    return takewhile(lambda later: later.id > run.id, journal.newest_first(workspace))
+
+
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
-    """Return a run and the later generated runs that are not undone, newest first."""
-    standing = []
-    for later in journal.newest_first(workspace):
-        if later.id <= run.id:
-            break
-        # Skip an undo of a run in this range: both together have no effect. Skip entries (`remember`): they
-        # were not generated.
-        if not (later.undone or later.about.undoes >= run.id or later.about.kind == "remember"):
-            standing.append(later)
-    return [*standing, run]
+    """Return a run and the later generated runs that are not undone, newest first.
+
+    An undo of a run in this range is left out, since both together have no effect; and entries (`remember`),
+    which were not generated.
+    """
+    return [
+        *(
+            later for later in _later(workspace, run)
+            if not (later.undone or later.about.undoes >= run.id or later.about.kind == "remember")
+        ),
+        run,
+    ]  # fmt: skip
 
 
 def _back(workspace: paths.Workspace, run: Run, read: journal.Read) -> list[Change]:
@@ -286,14 +279,10 @@ def _older() -> Message:
 
 def _advice(workspace: paths.Workspace, run: Run, path: str) -> Message:
     """Return the advice to undo the later runs that changed a file, or to edit the file by hand."""
-
-    def changed_it(later: Run) -> bool:
-        return any(file.path == path and not file.left for file in later.files)
-
-    later = list(filter(changed_it, _since(workspace, run)[:-1]))
+    since = _since(workspace, run)[:-1]
+    later = [one for one in since if any(file.path == path and not file.left for file in one.files)]
     if not later:
-        log = remedies.say("log.run", run.id)
-        return message("undo.by_hand", "change the file itself: {log}", log=log)
+        return message("undo.by_hand", "change the file itself: {log}", log=remedies.say("log.run", run.id))
     if gone := [run.id for run in later if not run.kept]:
         lost = "what {run} forgot there cannot be brought back, so change the file itself"
         return message("undo.lost", lost, run=gone[0])

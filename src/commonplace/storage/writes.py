@@ -17,7 +17,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Limits are counts, not ages: a clock that jumps a day ahead would drop everything at once.
 _MOST_NOTES = 30  # notes with a version, the last written
 _MOST_COPIES = 200
+_MOST_VERSIONS = 200  # of a note, after which a row of an entry that left it is deleted
 _MOVED_S = 0.1  # for which an editor moves a file away that it writes anew
 _MOMENT_S = 1.0  # age of an empty file that an editor is filling
 _ENCODING = ("utf-8", "surrogateescape")
@@ -42,6 +43,10 @@ _COMMENT = re.compile(r"<!--[^<>]*-->")
 _OWNER = re.compile(r"<!-- by: owner[^<>]*-->")
 _BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
 _DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
+_DROP_ENTRIES = """DELETE FROM entry WHERE note = ? AND number < ?
+    AND lower(hex(key)) NOT IN (SELECT value FROM json_each(?))"""
+_OTHERS = "INSERT OR IGNORE INTO entry VALUES (?, ?, 2, '', '', ?)"
+_KEEP = "INSERT OR IGNORE INTO overwritten(name, note, data, bytes) VALUES (?, ?, ?, ?)"
 _DROP_COPIES = "DELETE FROM overwritten WHERE rowid <= (SELECT max(rowid) FROM overwritten) - ?"
 
 
@@ -71,14 +76,17 @@ class Writes:
         self, before: bytes | None, old: files.Status, after: bytes | None, new: files.Status
     ) -> None:
         """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
+        found = self._examined(before, old)
+        was, now = entries(before or b""), entries(after or b"")
+        added = {one: _writer(now[one]) or self.writer for one in now.keys() - was.keys()}
+        rows = [(one, self._id, 0, "", "", self._number + 1) for one in was.keys() - now.keys()]
+        rows += [(one, self._id, 1, *writer, self._number + 1) for one, writer in added.items()]
         with state.writing(self.workspace, durable=False) as connection:
-            self._examine(connection, before, old)
-            was, now = entries(before or b""), entries(after or b"")
-            number = self._number + 1
-            rows = [(one, self._id, 0, "", "", number) for one in was.keys() - now.keys()]
-            added = {one: _writer(now[one]) or self.writer for one in now.keys() - was.keys()}
-            rows += [(one, self._id, 1, *writer, number) for one, writer in added.items()]
+            for statement, values in found:
+                connection.execute(statement, values)
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", rows)
+            stands = json.dumps([one.hex() for one in now])
+            connection.execute(_DROP_ENTRIES, (self._id, self._number - _MOST_VERSIONS, stands))
             self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
 
     def replaced(self) -> None:
@@ -106,8 +114,10 @@ class Writes:
             if known is None:
                 return
             data, status = b"", None
+        found = self._examined(data, status, known or b"")
         with state.writing(self.workspace, durable=False) as connection:
-            self._examine(connection, data, status, known or b"")
+            for statement, values in found:
+                connection.execute(statement, values)
             self._save(connection, data, status, [])
 
     def put(self, version: bytes) -> None:
@@ -128,12 +138,15 @@ class Writes:
         found = state.rows(self.workspace, "SELECT key FROM entry WHERE note = ? AND ours = 0", (self._id,))
         return {one for (one,) in found}
 
-    def _examine(
-        self, connection: Connection, data: bytes | None, status: os.stat_result | None, known: bytes = b""
-    ) -> None:
-        """Keep our version if the note lacks entries of it, or has entries again that we took out."""
+    def _examined(
+        self, data: bytes | None, status: os.stat_result | None, known: bytes = b""
+    ) -> list[tuple[str, tuple[object, ...]]]:
+        """Return the statements that keep our version if the note lacks entries of it, or has removed ones.
+
+        They are composed before the transaction: a note that is gone is looked for in all others.
+        """
         if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
-            return  # the last: a writer was killed before the rename
+            return []  # the last: a writer was killed before the rename
         was, now, lines = entries(self.version), dict[bytes, str](), set[str]()
         for there in self._others() if data is None else [data]:  # note by note, since there may be many
             now |= entries(there) if data is not None else {one: "" for one in entries(there) if one in was}
@@ -145,17 +158,25 @@ class Writes:
             for one in was.keys() - now.keys() - entries(known).keys()
             if not lines.issuperset(was[one].split("\n"))  # taken apart
         }
-        told = {one for one, (ours, _) in missing.items() if ours == 1}
-        back = {one for one in now.keys() - was.keys() if data is not None and rows.get(one, (2, 0))[0] == 0}
+        new = [] if data is None else list(now.keys() - was.keys())
+        told = [one for one, (ours, _) in missing.items() if ours == 1]
+        back = [one for one in new if rows.get(one, (2, 0))[0] == 0]
+        found: list[tuple[str, tuple[object, ...]]] = [
+            (_OTHERS, (one, self._id, self._number + 1)) for one in new
+        ]
         if back or any(not was[one].startswith("#") for one in told):
+            # What others wrote after the first of these entries was not in the buffer either.
+            first = min((missing[one][1] for one in told), default=self._number)
+            lost = [one for one, (ours, number) in missing.items() if ours == 1 or number > first]
             second, rest = divmod(time.time_ns(), 10**9)
             name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
-            stands = [rows.get(one, (2, 0))[1] for one in was.keys() - missing.keys()]
-            read = -1 if data is None else _nearest(stands, [number for _, number in missing.values()])
-            lost = told | {one for one, (_, number) in missing.items() if number > read}
-            keep(connection, name, self.note, self.version, lost, told, back, is_gone=data is None)
-        others = [(one, self._id, self._number + 1) for one in now.keys() - was.keys() if data is not None]
-        connection.executemany("INSERT OR IGNORE INTO entry VALUES (?, ?, 2, '', '', ?)", others)
+            sides = {"lost": lost, "told": told, "back": back}
+            about = {side: [one.hex() for one in keys] for side, keys in sides.items()} | {
+                "gone": data is None
+            }
+            found += [(_KEEP, (name, self._id, json.dumps(about), zlib.compress(self.version, 1)))]
+            found += [(_DROP_COPIES, (_MOST_COPIES,))]
+        return found
 
     def _save(
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, old: list[int]
@@ -183,38 +204,6 @@ class Writes:
             if 0 <= time.time() - notes.stat(os.path.dirname(self.note)).st_mtime < _MOVED_S:
                 time.sleep(_MOVED_S)
         return notes.is_file(self.note)
-
-
-def keep(
-    connection: Connection,
-    name: str,
-    note: str,
-    ours: bytes,
-    lost: Iterable[bytes],
-    told: Iterable[bytes],
-    back: Iterable[bytes] = (),
-    *,
-    is_gone: bool = False,
-    is_told: bool = False,
-) -> None:
-    """Insert an overwritten version; see `overwritten.Copy`."""
-    sides = {"lost": lost, "told": told, "back": back}
-    about: dict[str, object] = {side: [one.hex() for one in keys] for side, keys in sides.items()}
-    row = name, os.fsencode(note), is_told, json.dumps(about | {"gone": is_gone}), zlib.compress(ours, 1)
-    connection.execute("INSERT OR IGNORE INTO overwritten VALUES (?, ?, ?, ?, ?)", row)
-    connection.execute(_DROP_COPIES, (_MOST_COPIES,))
-
-
-def _nearest(stands: Sequence[int], missing: Sequence[int]) -> int:
-    """Return the number of the version that another program had read, by the numbers of its entries.
-
-    That is the oldest one from which the fewest of them differ: those that it has and are missing, those that
-    came later and stand.
-    """
-    return min(
-        sorted({0, *stands, *missing}),
-        key=lambda read: sum(n <= read for n in missing) + sum(n > read for n in stands),
-    )
 
 
 def replace(
