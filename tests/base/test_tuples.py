@@ -94,14 +94,6 @@ def test_wrong_fields_are_errors(make: typing.Any) -> None:
         make("a", ()).other = "b"
 
 
-def test_a_field_without_a_default_comes_first() -> None:
-    with pytest.raises(TypeError, match="default"):
-
-        class Wrong(NamedTuple):
-            name: str = ""
-            rows: int  # type: ignore[misc]
-
-
 def test_a_class_has_its_own_text_and_a_pattern_its_places() -> None:
     assert repr(Shown("as it is")) == "as it is"
     match Place("a", (1,), note="n"):

@@ -12,7 +12,7 @@ left out, as a recall leaves it out; what is struck is in no piece.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -21,7 +21,6 @@ from commonplace.agent.seen import Injected, trimmed
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
-from commonplace.base.values import dataclass
 from commonplace.config.settings import CONVENTION, Prompt
 from commonplace.memory import Memory
 from commonplace.render import count

@@ -12,7 +12,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import is_hidden, open_named
 from commonplace.imports import files
 from commonplace.storage import receipts
-from commonplace.types.imports import Page, Part, Remark
+from commonplace.types.imports import Page, Part
 from commonplace.types.reports import FileFailure
 from commonplace.upkeep.export import FORMAT, VERSION
 
@@ -51,7 +51,7 @@ def read(path: Path) -> Iterator[Part]:
     if held.get("version") != VERSION:
         raise NoteUnreadable(shown, "is of another version of this program; update it, then import again")
     if not (own := receipts.is_own_export(data)):
-        yield Remark(_ELSEWHERE)
+        yield _ELSEWHERE
     names = [note.get("path") for note in held["notes"] if isinstance(note, dict)]
     both = all(name in names for name in _LONG_TERM)
     for number, note in enumerate(held["notes"], 1):

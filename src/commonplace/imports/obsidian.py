@@ -13,7 +13,7 @@ from pathlib import Path
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
-from commonplace.types.imports import Folder, Part, Remark
+from commonplace.types.imports import Folder, Part
 
 KIND = "obsidian"
 _DRAWINGS = ("**/*.excalidraw.md",)  # compressed, not to be read
@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Part]:
         raise NoteUnreadable(paths.shown(path), message)
     root, ignore = Root(path), list(_DRAWINGS)
     unread = [one for one in _SETTINGS if _settings(root, one) is None]
-    yield from (Remark(f"{one} cannot be read: what it leaves out is searched here") for one in unread)
+    yield from (f"{one} cannot be read: what it leaves out is searched here" for one in unread)
     templates = (_settings(root, _SETTINGS[0]) or {}).get("folder")
     if isinstance(templates, str) and templates.strip("/ "):
         ignore.append(f"{templates.strip('/ ')}/**")
@@ -45,7 +45,7 @@ def read(path: Path) -> Iterator[Part]:
         if not isinstance(one, str):
             continue
         if one.startswith("/") and one.endswith("/") and len(one) > 1:
-            yield Remark(
+            yield (
                 f"files that match {one} are searched here: the vault excludes them by an expression, where"
                 f" only globs do here; to leave them out, add globs to `ignore` of [collections.{name}]"
                 f" ({remedies.say('config.edit')})"

@@ -24,7 +24,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import open_named, read_named
 from commonplace.imports import files
 from commonplace.notes import scan
-from commonplace.types.imports import Description, Folder, Part, Remark
+from commonplace.types.imports import Description, Folder, Part
 from commonplace.types.reports import FileFailure
 
 KIND = "qmd"
@@ -90,9 +90,7 @@ def _collection(name: str, collection: Mapping[object, object], place: Path) -> 
         if not isinstance(collection.get(key), form):
             yield FileFailure(f"{paths.shown(place)}: {name}", f"its {key} is of no known form")
     if update := _text(collection, "update"):
-        yield Remark(
-            f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"
-        )
+        yield f"{name}: its command `{update}` is not taken over; `commonplace collection update-cmd` sets it"
 
 
 def _is_unexpected(folder: str) -> bool:

@@ -1,5 +1,7 @@
 """The values that travel between layers: frozen, slotted, no behaviour beyond derived attributes.
 
+Fields of public values are described in `docs/python-api.md`.
+
 A dataclass takes most of a millisecond to make, so a search loads the module of its own results alone. Names
 are imported from here; the table below says which module defines each.
 """
@@ -27,7 +29,7 @@ _MODULES = {
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
         " Selection Trace Undone Unreachable Writer"
     ),
-    "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part Remark",
+    "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part",
     "reports": (
         "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse State"
         " Status SyncReport Timeline Unanswered Usage UsageDay Written"

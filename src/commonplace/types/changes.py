@@ -29,10 +29,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Redacted text for the note of a day; `at` is its day and time.
-
-    With `long_term` it goes into MEMORY.md, below the section `heading`; `tentative` marks it as a guess.
-    """
+    """Redacted text for the note of a day, or with `long_term` for MEMORY.md."""
 
     text: str
     at: datetime
@@ -98,12 +95,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One generated change, as it is kept: `id` sorts by time, `at` is ISO 8601 to the second.
-
-    `kept` says whether the bytes before and after are kept, so that it can be shown and undone; `undone` is
-    the run that took it back, `commit` the commit of git, both may be empty; `uncommitted` is the reason why
-    git did not keep it.
-    """
+    """One generated change, as it is kept; `id` sorts by time, `at` is ISO 8601 to the second."""
 
     id: str
     about: About
@@ -118,11 +110,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """The result of a correction; citations are valid for the notes after it.
+    """The result of a correction, or with `dry_run` its preview; citations are valid for the notes after it.
 
-    `run` is empty before a write (`dry_run`). `struck` are the struck statements, `written` is the place of
-    the new statement or empty; `similar` statements say nearly the same and were left.
-    `redacted` are the kinds of secrets that the new one lost, `diff` is what changed as it may be shown.
     `said` is how each struck statement begins, `digest` tells what changed from everything else.
     """
 
@@ -200,11 +189,7 @@ class Erased(Cites):
 class Undone:
     """The result of an undo, or with `dry_run` its preview.
 
-    `runs` are the changes that are to be taken back, or, where it is done, those that took them back. `diff`
-    is what that changes, as it may be shown. `withdrawn` names the collections and contexts of an import that
-    went with it, by kind and name; `lacking` counts those that doing an import again does not bring back.
-    `skipped` are newer changes that cannot be undone, with the reason. `basis` is what `Memory.undo` reads of
-    a preview that it is given.
+    `basis` is what `Memory.undo` reads of a preview that it is given.
     """
 
     runs: tuple[Run, ...]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
-
-from commonplace.base.values import dataclass
 
 Speaker = Literal["system", "user", "assistant", "tool"]
 

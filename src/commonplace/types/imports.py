@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Literal
 
-from commonplace.base.values import dataclass
 from commonplace.types.changes import Writer
 from commonplace.types.reports import FileFailure
 
@@ -72,14 +72,7 @@ class Description:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A message about something that was not imported."""
-
-    text: str
-
-
-Part = Fact | Page | Folder | Description | Remark | FileFailure
+Part = Fact | Page | Folder | Description | FileFailure | str  # a text: about content that is not imported
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.base.values import dataclass
 from commonplace.types.data import cite
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms

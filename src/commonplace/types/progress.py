@@ -9,20 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from commonplace.base.tuples import NamedTuple
-
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
-
-
-class Progress(Protocol):
-    """Told how far a stage has come; `done` never falls, `total` may grow."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Report `done` of `total` files or passages."""
+Progress = Callable[[str, int, int], None]  # is given a stage, `done` and `total`, which may grow
 
 
 class Cancelled(Exception):
@@ -33,19 +20,14 @@ def silent(stage: str, done: int, total: int) -> None:
     """Ignore the progress."""
 
 
-class _Listener(NamedTuple):
-    progress: Progress
-    wanted: Callable[[], bool]
-
-
-_NOBODY = _Listener(silent, lambda: True)
-_listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+_listener: ContextVar[tuple[Progress, Callable[[], bool]]] = ContextVar("listener")
+_NOBODY = silent, lambda: True
 
 
 @contextmanager
 def listening(progress: Progress, wanted: Callable[[], bool]) -> Iterator[None]:
     """Report the work of this thread to `progress`; it ends at its next check when it is not `wanted`."""
-    before = _listener.set(_Listener(progress, wanted))
+    before = _listener.set((progress, wanted))
     try:
         yield
     finally:
@@ -54,11 +36,11 @@ def listening(progress: Progress, wanted: Callable[[], bool]) -> Iterator[None]:
 
 def check() -> None:
     """Raise Cancelled if the work of this thread is no longer wanted."""
-    if not (_listener.get() or _NOBODY).wanted():
+    if not _listener.get(_NOBODY)[1]():
         raise Cancelled
 
 
 def tell(stage: str, done: int, total: int) -> None:
-    """Report to whoever listens to this thread. Raises Cancelled as `check` does."""
+    """Report `done` of `total` files or passages. Raises Cancelled as `check` does."""
     check()
-    (_listener.get() or _NOBODY).progress(stage, done, total)
+    _listener.get(_NOBODY)[0](stage, done, total)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from commonplace.base.values import dataclass
+from dataclasses import dataclass
+
 from commonplace.types.results import Hit, Level
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
-
-    `layers` has the form of each hit: `full`, `snippet`, or `index` for a row without text. `left_out` counts
-    passages that did not fit, `repeated` passages left out or cut because the block has their content
-    already. `all_tokens` estimates the tokens of all notes. It is `weak` without a clear answer, and a
-    `listing` where the question is filters or days alone. `tentative` counts guesses with the rank of shown
-    passages that were left out. `confidence` is that of the search.
-    """
+    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget."""
 
     query: str
     text: str
@@ -37,13 +31,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer that a language model wrote from what was recalled.
-
-    `text` cites passages as `[1]`, the first of `citations`; it is empty without recalled passages (then no
-    model was called), or where the passages have no answer. `invented` are cited numbers without a passage;
-    they are removed from the text. `given` counts the passages in the prompt; `tokens_in` and `tokens_out`
-    are those of the call, or 0. It is `weak` as the recall is.
-    """
+    """An answer of a language model from recalled passages, which it cites as `[1]`."""
 
     query: str
     text: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from commonplace.base.values import dataclass
 from commonplace.types.data import Cites
 from commonplace.types.results import Level
 
@@ -33,12 +33,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Written(Cites):
-    """Where `remember` put an entry, and which kinds of secrets were redacted from it.
-
-    `near` are the nearest existing statements, which are left as they are. `warnings` name the lines that
-    another program has overwritten since the last write, and their copies. `run` is for `undo`; empty where
-    it could not be recorded. `again`: the entry existed already and was not written again.
-    """
+    """The place of an entry that `remember` wrote."""
 
     path: str
     start_line: int
@@ -60,7 +55,7 @@ class FileFailure:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """The result of a sync: `embedded` vectors were computed, `reused` taken over, `pending` lack."""
+    """The result of a sync: counts of files and of vectors."""
 
     added: int = 0
     changed: int = 0
@@ -114,10 +109,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection and what the index holds of it; `weight` is `own` or `reference`.
-
-    `by_default` says whether searches that name no collection look into it.
-    """
+    """A collection and what the index holds of it."""
 
     name: str
     root: str
@@ -133,11 +125,7 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of a workspace and its index; `syncing` says that somebody fills it now.
-
-    `long_term` is the size of MEMORY.md, `long_term_budget` what a session begins with of it, both in tokens.
-    `others` are the further workspaces that questions are put to, by name.
-    """
+    """The state of a workspace and its index."""
 
     workspace: str
     index: str
@@ -160,11 +148,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class NoteInfo:
-    """A note as a listing shows it; `size` is in bytes, `days` are all that it says something of.
+    """A note as a listing shows it, or one conversation of a transcript; `size` is in bytes.
 
-    Of a transcript it is one conversation with so many `turns`: where its file holds several, the one of a
-    `number`, from 1, which stands behind the `#` in its path; 0 for a whole file. `written` is when its last
-    message was, in seconds; 0 where that is not known.
+    `number` counts the conversations of a file from 1, 0 for a whole file; `written` is the time of the last
+    message in seconds, 0 if unknown.
     """
 
     path: str
@@ -189,7 +176,7 @@ class NoteInfo:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Several notes read at once, and which were not, each with the reason; `unfit` lacked room alone."""
+    """Several notes read at once, and those that were not, with reasons; `unfit` lacked room."""
 
     excerpts: tuple[Excerpt, ...]
     left_out: tuple[FileFailure, ...] = ()
@@ -217,7 +204,7 @@ class Moment(Cites):
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Passages around an anchor, by date and place; `stale` and `warnings` as in a search."""
+    """Passages around an anchor, by date and place."""
 
     anchor: str
     moments: tuple[Moment, ...]
@@ -259,15 +246,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The record of use of a workspace over some days.
-
-    `since` is the day it begins, None for an empty one. `answered` questions had a hit, `opened` ones a hit
-    that `get` read within half an hour. `opened_ranks` says where those hits stood: how many at each rank.
-    `tokens` were given, `all_tokens` would have been read with all notes each time. `levels` counts the
-    questions that each level answered. `never_found` holds notes that no question found since the record
-    began, of those not changed since. `missed` could not be recorded. `late` answers of
-    hooks came after their deadline, since the record began.
-    """
+    """The record of use of a workspace over some days."""
 
     recording: bool
     store: str

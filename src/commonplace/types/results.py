@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from commonplace.base import tokens as estimates
 from commonplace.base.tuples import NamedTuple
-from commonplace.base.values import dataclass
 from commonplace.types.data import Cites, cite
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -66,15 +65,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit(Cites):
-    """A ranked passage: where it stands, what it says, why it was found.
+    """A ranked passage with its place, text and score (0..1).
 
-    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
-    say how far it is to be trusted: `struck`, `superseded`, `expired`, `tentative`, `untrusted`, and `weak`
-    where no hit clearly answers. `others` are the places of passages that say the same, or of a transcript of
-    what the hit tells, newest first. `until` is the day on which struck text was struck: it held before. None
-    if unknown, and for all else. `lead` counts the lines at the top of the text that are taken from further
-    up: the mark that opens a fence, the header of a table, the items around a nested one. `workspace` is
-    its workspace where several are searched; paths outside the home workspace begin with it.
+    `lead` counts the lines at the top of the text that are taken from further up, such as a table's header.
     """
 
     path: str
@@ -123,16 +116,7 @@ class Hit(Cites):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, with the level that answered and anything the reader should know.
-
-    `stale` counts files changed since they were indexed and not re-read in this call. `timings_ms` names
-    the stages in order. `all_tokens` is what reading every note would take, about. `expanded` are the lines
-    that a language model added to the question. `confidence` is the best score divided by what nonsense
-    reaches in this memory, None where that was not measured or the question demands exact matches; the result
-    is `weak` without a clear answer: the hits are the nearest passages. It is a
-    `listing` where the question is filters or days alone, so that no hit has a score. `engine` names the
-    program of others that answered, if one did.
-    """
+    """Hits, best first, with the level that answered and warnings."""
 
     query: str
     hits: tuple[Hit, ...]

@@ -36,7 +36,6 @@ from commonplace.types.imports import (
     Outcome,
     Page,
     Part,
-    Remark,
 )
 from commonplace.types.reports import FileFailure
 
@@ -236,8 +235,8 @@ def _sort(parts: Iterable[Part]) -> _Sorted:
                 sorted_out.folders.append(part)
             case Description():
                 sorted_out.descriptions.append(part)
-            case Remark():
-                sorted_out.remarks.append(part.text)
+            case str():
+                sorted_out.remarks.append(part)
             case FileFailure():
                 sorted_out.leave(part)
     if sorted_out.unnamed:
