@@ -53,7 +53,7 @@ def test_all_parts_stand_in_one_frame_with_their_sources(memory: Memory) -> None
 
 def test_files_of_convention_only_when_asked(memory: Memory) -> None:
     assert FILES not in names(build(memory))
-    with Memory.open(memory.workspace.root, overrides={"prompt.files": True}) as other:
+    with Memory.open(memory.workspace.root, overrides={"prompt.file_names": ["AGENTS.md"]}) as other:
         assert FILES in names(ContextBuilder(other).build(QUESTION, now=TODAY))
         assert FILES not in names(ContextBuilder(other).build(QUESTION, now=TODAY, files=False))
 

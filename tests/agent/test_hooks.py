@@ -520,7 +520,7 @@ def test_settings_say_what_is_loaded(
 ) -> None:
     settings_file(tmp_path).write_text("")
     environ = {"HOME": str(private_home)}
-    settings = load(tmp_path, environ, {"hooks.load": False}).hooks
+    settings = load(tmp_path, environ, {"hooks.disabled": ["*"]}).hooks
     manager = HookManager.configured(settings, [Listener()])
     manager.emit("on_session_start", EVENT)
     assert "plugin_of_a_test" not in sys.modules

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.agent.context import ContextBuilder
-from commonplace.base import filetypes, paths
+from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.cli.application import cli
 from commonplace.config import loading
@@ -62,7 +62,7 @@ GLOBS = (*FILES, "*", "**", "**/*", "*.*", "**/.*", ".*/**", "**/.*/*.md", ".git
     "settings",
     [
         f"[index]\ninclude = {lines(*GLOBS)}",
-        f"[prompt]\nfiles = true\nbudget = 9000\nfile_tokens = 9000\nfile_names = {lines(*FILES)}",
+        f"[prompt]\nbudget = 9000\nfile_tokens = 9000\nfile_names = {lines(*FILES)}",
         f'[collections.c]\npath = "."\nglob = {lines(*GLOBS)}',
         *(
             f'[collections.c]\npath = "{path}"\nglob = ["**/*.md", "*", "config"]'
@@ -94,7 +94,7 @@ def test_a_link_to_a_hidden_folder_is_no_collection(root: Path, link: str) -> No
 @pytest.mark.parametrize("name", ["AGENTS.md", "docs/agents.md"])
 def test_a_link_to_a_hidden_file_gets_into_no_prompt(root: Path, name: str) -> None:
     (root / name).symlink_to(root / ".env")
-    settings_file(root).write_text(f"[prompt]\nfiles = true\nfile_names = {lines(name)}\n")
+    settings_file(root).write_text(f"[prompt]\nfile_names = {lines(name)}\n")
     assert SECRET not in block(root)
 
 
@@ -157,10 +157,6 @@ def test_the_doctor_names_what_is_left_out(root: Path) -> None:
     ground = examination.Case(root, paths.Workspace(root), dict(os.environ))
     (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
     assert finding.remedy == "set index.include in your own config.toml"
-
-
-def test_the_kinds_of_code_are_those_that_are_read() -> None:
-    assert set(config.collections.CODE) == set(filetypes.SUFFIXES)
 
 
 @given(

@@ -222,7 +222,7 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     key = paths.user_config_dir() / "key"
     key.parent.mkdir(parents=True)
     key.write_text(apis.KEY)
-    monkeypatch.setenv("COMMONPLACE_EMBEDDING_KEY_FILE", str(key))
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_KEY", str(key))
     yield server
     for model in EMBEDDERS.made.values():
         if isinstance(model, RemoteEmbedder):

@@ -31,7 +31,7 @@ def test_help_before_a_command_shows_its_help(run: Run) -> None:
     assert "did you mean 'help'?" in run("hepl").stderr
 
 
-# --- words that are no command, and those that were one ------------------------------------------------
+# --- words that are no command ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -40,28 +40,16 @@ def test_help_before_a_command_shows_its_help(run: Run) -> None:
         ("serach tea", "did you mean 'search'?"),
         ("collection lst", "did you mean 'list'?"),
         ("zzz", "there are search, recall"),
-        ("bench prompt", "'bench'; it is gone: run tools/measure_prompts.py"),
-        ("eval compare a b", "'compare'; it is gone: run tools/compare_answers.py"),
-        ("eval init --no-llm", "--no-llm; it is gone: leave it out"),
     ],
 )
-def test_an_unknown_or_former_command_is_answered_with_the_one_to_type(
-    run: Run, typed: str, meant: str
-) -> None:
+def test_an_unknown_command_is_answered_with_the_one_to_type(run: Run, typed: str, meant: str) -> None:
     result = run(*typed.split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     assert meant in result.stderr
 
 
-def test_no_former_command_or_setting_is_in_use() -> None:
-    every = {" ".join(path): command for path, command in ALL.items()}
-    for words in gone.COMMANDS:
-        command, _, last = words.rpartition(" ")
-        if last.startswith("-"):
-            assert all(last not in parameter.opts for parameter in every[command].params), words
-        else:
-            assert words not in every
+def test_no_former_setting_is_in_use() -> None:
     assert not {key.name for key in KEYS} & gone.SETTINGS.keys()
 
 

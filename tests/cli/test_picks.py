@@ -19,9 +19,7 @@ pytest.importorskip("pty")
 @pytest.fixture
 def searched(workspace: Path) -> str:
     """A search at a terminal: what it shows, without colours."""
-    return on_a_terminal(
-        workspace, "search", "deploy OR tea OR rain", NO_COLOR="1", COMMONPLACE_OUTPUT_LINKS="no"
-    )
+    return on_a_terminal(workspace, "search", "deploy OR tea OR rain", NO_COLOR="1", TERM="dumb")
 
 
 def test_hits_have_numbers_at_a_terminal_alone(workspace: Path, searched: str, program: Program) -> None:

@@ -97,7 +97,6 @@ def test_a_terminal_gets_colours_and_links(workspace: Path) -> None:
         ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, True),
         ({"TERM": "dumb"}, False, False),
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, False),
-        ({"COMMONPLACE_OUTPUT_LINKS": "no"}, True, False),
     ],
 )
 def test_what_is_not_wanted_is_left_out(
@@ -127,9 +126,7 @@ def test_a_pipe_gets_colours_only_if_they_are_asked_for(
 def test_lines_fit_the_terminal(workspace: Path, columns: str, width: int) -> None:
     long = "# Long\n\n- " + "the deploy of a long line of ordinary words " * 9 + "\n"
     (workspace / "memory" / "2026-03-01.md").write_text(long)
-    shown = on_a_terminal(
-        workspace, "search", "ordinary words", COLUMNS=columns, NO_COLOR="1", COMMONPLACE_OUTPUT_LINKS="no"
-    )
+    shown = on_a_terminal(workspace, "search", "ordinary words", COLUMNS=columns, NO_COLOR="1", TERM="dumb")
     lines = shown.splitlines()
     assert max(map(len, lines)) <= width
     assert len(lines[0]) == width
@@ -166,7 +163,7 @@ def test_colours_change_nothing_but_the_colours(
     workspace: Path, program: Program, arguments: tuple[str, ...]
 ) -> None:
     program("sync")
-    shown = on_a_terminal(workspace, *arguments, COLUMNS="80", COMMONPLACE_OUTPUT_LINKS="no")
+    shown = on_a_terminal(workspace, *arguments, COLUMNS="80", FORCE_COLOR="1", TERM="dumb")
     assert COLOUR in shown
     bare = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", shown).split())
     if arguments[0] == "search":

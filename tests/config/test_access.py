@@ -115,13 +115,15 @@ def test_a_name_of_two_workspaces_is_a_mistake(team: Path, other: Path) -> None:
 @pytest.mark.parametrize("key", ['reads = ["/"]', 'writes = "here"'])
 def test_what_comes_with_a_folder_opens_nothing(team: Path, key: str) -> None:
     settings_file(team).write_text(f"[agents.x]\n{key}\n")
-    with pytest.raises(ConfigError, match=r"may stand in your own config\.toml only"):
-        config.load(team, agent="x")
+    before = config.reach([str(team)], agent="x"), config.limited()
+    settings = config.load(team, agent="x")
+    assert settings.warnings[0].startswith(f"[agents] in {settings_file(team)} is ignored")
+    assert (config.reach([str(team)], agent="x"), config.limited()) == before
 
 
 def test_a_name_in_another_case_is_refused(team: Path) -> None:
     write('[agents.Claude-Code]\nreads = ["/a"]\n[agents.free.search]\nlimit = 5\n')
-    with pytest.raises(AccessDenied, match="did you mean 'Claude-Code'"):
+    with pytest.raises(AccessDenied, match=r"did you mean Claude-Code\?"):
         config.load(team, agent="claude-code")
     with pytest.raises(AccessDenied, match="has no table"):
         config.load(team, agent="FREE")
@@ -129,7 +131,7 @@ def test_a_name_in_another_case_is_refused(team: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "hint"), [("cladue", "'claude'"), ("CLAUDE", "'claude'"), ("geust", "'guest'"), ("zzz", "")]
+    ("agent", "hint"), [("cladue", "claude"), ("CLAUDE", "claude"), ("geust", "guest"), ("zzz", "")]
 )
 def test_who_has_no_table_beside_those_of_others_is_refused(team: Path, agent: str, hint: str) -> None:
     """By a misspelt name nobody gets more than by the right one."""

@@ -103,13 +103,21 @@ def test_a_command_is_cleared(root: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ['[updates]\n"/tmp" = ["sh"]\n', '[collections.inner]\npath = "inner"\nupdate = ["sh"]\n',
-     '[workspaces."/x".updates]\n"/tmp" = ["sh"]\n'],
-    ids=["updates", "in the collection", "workspaces"],
+    ],
+    ids=["updates", "in the collection"],
 )  # fmt: skip
 def test_a_workspaces_file_sets_no_command(root: Path, text: str) -> None:
     settings_file(root).write_text(text)
     with pytest.raises(ConfigError):
         config.load(root)
+
+
+def test_a_workspaces_file_sets_no_command_for_another(root: Path) -> None:
+    settings_file(root).write_text(
+        f'[collections.inner]\npath = "inner"\n[workspaces."{root}".updates]\n"{root}/inner" = ["sh"]\n'
+    )
+    assert config.load(root).collections["inner"].update == ()
+    assert "[workspaces] in" in config.load(root).warnings[0]
 
 
 def test_a_name_that_is_led_elsewhere_has_no_command(root: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import config
 from commonplace.cli import picks, session
 from tests.cli.conftest import called
 from tests.tasks import checks, table, workspace
@@ -35,10 +36,10 @@ def test_every_task_is_done_by_its_command_lines(
     monkeypatch.setattr(picks, "is_number", str.isdecimal)
     for name, value in {
         "NO_COLOR": "1",
-        "COMMONPLACE_OUTPUT_LINKS": "no",
         "COMMONPLACE_EMBEDDING_PROVIDER": "none",
     }.items():
         monkeypatch.setenv(name, value)
+    config.set_values({"output.editor_uri": ""})
     (tmp_path / "editor.py").write_text(checks.EDITOR)
     monkeypatch.setenv("EDITOR", f"{sys.executable} {tmp_path / 'editor.py'}")
     workspace.make(tmp_path / "made")

@@ -59,11 +59,6 @@ def describe(error: BaseException) -> tuple[str, int]:
         message = wrong.format_message().rstrip(".")
         context = getattr(wrong, "ctx", None)
         command = context.command_path if context else "commonplace"
-        if option := getattr(wrong, "option_name", ""):
-            from commonplace.config import gone
-
-            if instead := gone.command(f"{command} {option}"):
-                message = f"no such option {option}; it is gone: {instead}"
         first = message[:1].lower() if message[1:2].islower() or message[1:2] == " " else message[:1]
         return f"{first}{message[1:]} (see `{command} --help`)", wrong.exit_code
     if isinstance(error, CommonplaceError):

@@ -17,7 +17,6 @@ from commonplace.base import installation
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
-from commonplace.config import gone
 from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
@@ -309,11 +308,7 @@ class Evaluations(Group):
         for word in rest:
             name, equals, _ = word.partition("=")
             if name not in takes_value:
-                return (
-                    word in (*HELP, "help")
-                    or word in self.commands
-                    or bool(gone.command(f"commonplace eval {word}"))
-                )
+                return word in (*HELP, "help") or word in self.commands
             if takes_value[name] and not equals:
                 next(rest, None)
         return True

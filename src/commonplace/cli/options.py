@@ -369,10 +369,6 @@ class Group(click.Group):
         """What to type in place of a word that is no command."""
         from difflib import get_close_matches
 
-        from commonplace.config import gone
-
-        if instead := gone.command(f"{ctx.command_path} {word}"):
-            return f"it is gone: {instead}"
         names = self.list_commands(ctx)
         near = get_close_matches(word, [*names, "help"], 1)
         return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"

@@ -185,13 +185,8 @@ def _check_named(agent: str, agents: Mapping[str, Any]) -> None:
     limited = [name for name, one in agents.items() if isinstance(one, Mapping) and {*KEYS} & {*one}]
     if not limited:
         return
-    from difflib import get_close_matches
-
-    names = {name.casefold(): name for name in limited}
-    close = get_close_matches(agent.casefold(), names, 1)
-    hint = f"; did you mean {names[close[0]]!r}?" if close else ";"
-    denied = f"has no table in your config.toml, which limits other agents{hint}"
-    raise AccessDenied(agent, f"{denied} {remedies.say('agent.table', agent)}")
+    hint = keys.near(agent.casefold(), limited, remedies.say("agent.table", agent))
+    raise AccessDenied(agent, f"has no table in your config.toml, which limits other agents{hint}")
 
 
 def workspaces_in(user: File) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from commonplace.base import paths, remedies
+from commonplace.base import filetypes, paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
 from commonplace.config import keys
@@ -176,11 +176,8 @@ def normal_prefix(text: str) -> str:
 # therefore only visible notes, text and code. Files with keys have other endings or lie hidden.
 
 NOTES = ("md", "markdown")
-# The keys of `notes.languages.SUFFIXES`, which this may not import; a test compares them.
-CODE = ("py", "pyi", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs")
-TEXT = ("txt", "rst", "org", "adoc")
 TRANSCRIPT_FILES = ("jsonl", "json", "zip")
-OF_COLLECTIONS = (*NOTES, *TEXT, *CODE)
+OF_COLLECTIONS = (*NOTES, "txt", "rst", "org", "adoc", *filetypes.SUFFIXES)
 OF_KEYS = {"index.include": NOTES, "prompt.file_names": NOTES}
 
 

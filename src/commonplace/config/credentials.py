@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from commonplace.base import paths, remedies
@@ -139,29 +140,27 @@ def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> 
     """
     try:
         import keyring
-        from keyring.errors import KeyringError, KeyringLocked, NoKeyringError
+        from keyring.errors import KeyringError, NoKeyringError
     except ImportError as error:
         raise MissingExtra("a key in the system keyring", "keyring") from error
-    outcome: list[object] = []
+    outcome: SimpleQueue[tuple[object, Exception | None]] = SimpleQueue()
 
     def run() -> None:
         try:
-            outcome.append(ask(keyring))
+            outcome.put((ask(keyring), None))
         except Exception as error:  # noqa: BLE001 - a backend's own errors; raised by the caller's thread
-            outcome.append(error)
+            outcome.put((None, error))
 
-    thread = threading.Thread(target=run, name="commonplace-keyring", daemon=True)
-    thread.start()
-    thread.join(wait_s)
-    if not outcome:
+    threading.Thread(target=run, name="commonplace-keyring", daemon=True).start()
+    try:
+        answer, failure = outcome.get(timeout=wait_s)
+    except Empty:
         waited = f"the system keyring did not answer within {wait_s:g} s; is it locked?"
-        raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}")
-    failure = outcome[0]
-    if not isinstance(failure, Exception):
-        return failure
+        raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}") from None
+    if failure is None:
+        return answer
     if isinstance(failure, NoKeyringError):
         raise ConfigError(setting, f"there is no system keyring here; {_INSTEAD}") from failure
-    own = str(failure).splitlines() if isinstance(failure, KeyringError) else []
-    remedy = f"unlock it, or {_INSTEAD}" if isinstance(failure, KeyringLocked) else _INSTEAD
+    own = str(failure).splitlines() if isinstance(failure, KeyringError) else []  # others may quote the key
     unusable = f"the system keyring cannot be used ({own[0] if own else type(failure).__name__})"
-    raise ConfigError(setting, f"{unusable}; {remedy}") from failure
+    raise ConfigError(setting, f"{unusable}; unlock it, or {_INSTEAD}") from failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,22 +21,21 @@ if TYPE_CHECKING:
     Table = dict[str, Any]
     Steps = tuple[str, ...]  # the keys from a file to an entry in a table of tables
     Entry = tuple[Steps, object]  # and its value; None removes it
-    Environ = Mapping[str, str] | None
 
 
-def location(workspace: Path | None, environ: Environ) -> Path:
+def location(workspace: Path | None) -> Path:
     """Return the settings file of a workspace, or the user's own for None."""
-    return files.user_file(environ) if workspace is None else files.workspace_file(workspace)
+    return files.user_file() if workspace is None else files.workspace_file(workspace)
 
 
-def edit(workspace: Path | None, environ: Environ, change: Callable[[Table], Iterable[Entry]]) -> None:
+def edit(workspace: Path | None, change: Callable[[Table], Iterable[Entry]]) -> None:
     """Set or remove entries of one settings file; `change` chooses them by its content, under the lock.
 
     Raises ConfigError if the file could not be loaded afterwards, or if its form does not allow the change.
     """
     import tomlkit
 
-    file = location(workspace, environ)
+    file = location(workspace)
 
     def compose(data: bytes) -> bytes:
         after: Table = dict(deepcopy(files.parse(data, file)))
@@ -48,21 +48,24 @@ def edit(workspace: Path | None, environ: Environ, change: Callable[[Table], Ite
             changed = f"{mark}{tomlkit.dumps(document)}".encode()
         except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
             raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
-        if not _holds(changed, after, file):
+        holds = False
+        with suppress(ConfigError):  # a table between dotted keys would swallow those below it
+            holds = files.parse(changed, file) == after
+        if not holds:
             way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
             raise ConfigError("settings", f"{paths.shown(file)} {way}")
         check(changed, file, workspace)
         return changed
 
-    _replace(workspace, environ, compose)
+    _replace(workspace, compose)
 
 
-def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None, environ: Environ = None) -> Path:
+def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None) -> Path:
     """Replace the user's file, or that of a workspace, by its owner's text; return the file.
 
     Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
     """
-    file = location(workspace, environ)
+    file = location(workspace)
 
     def compose(data: bytes) -> bytes:
         if data != before:
@@ -70,64 +73,53 @@ def rewrite(before: bytes, after: bytes, *, workspace: Path | None = None, envir
         check(after, file, workspace)
         return after
 
-    _replace(workspace, environ, compose)
+    _replace(workspace, compose)
     return file
 
 
-def _replace(workspace: Path | None, environ: Environ, compose: Callable[[bytes], bytes]) -> None:
+def _replace(workspace: Path | None, compose: Callable[[bytes], bytes]) -> None:
     """Replace a settings file by the result of `compose`, under its lock. Raises NoteUnreadable."""
-    lock = paths.user_config_dir(environ) / "config.lock"
+    lock = paths.user_config_dir() / "config.lock"
     if workspace is not None:
         place = paths.Workspace(workspace)
         lock = paths.lock_file(place, "settings")
         files.make_folder(place)
     with locks.locked(lock):
-        records.rewrite(location(workspace, environ), compose, within=workspace)
+        records.rewrite(location(workspace), compose, within=workspace)
 
 
 def put(table: Table, steps: Steps, value: object) -> None:
     """Set an entry of a table of tables, or with None remove it and the tables that it leaves empty."""
     first, *rest = steps
-    inner = table.get(first)
-    if rest and first in table and not isinstance(inner, dict):
+    if rest and not isinstance(inner := table.get(first, {}), dict):
         raise ConfigError(first, f"{keys.quoted(inner)} must be a table")
-    if value is None:
-        was_empty = not inner
-        if rest and not was_empty:
-            put(table[first], tuple(rest), None)
-        if first in table and (not rest or not (was_empty or inner)):
-            del table[first]
-    elif rest and first in table:
-        put(table[first], tuple(rest), value)
-    else:
+    if value is None and not rest:
+        table.pop(first, None)
+    elif value is not None and not (rest and first in table):
         for step in reversed(rest):
             value = {step: value}
         table[first] = value
+    elif value is not None or table.get(first):
+        put(table[first], tuple(rest), value)
+        if not table[first]:
+            del table[first]
 
 
-def _holds(data: bytes, content: Mapping[str, Any], file: Path) -> bool:
-    """Tell if bytes read as this content: a table between dotted keys would swallow those below it."""
-    try:
-        return files.parse(data, file) == content
-    except ConfigError:
-        return False
-
-
-def set_values(
-    values: Mapping[str, object], *, workspace: Path | None = None, agent: str = "", environ: Environ = None
-) -> Path:
+def set_values(values: Mapping[str, object], *, workspace: Path | None = None, agent: str = "") -> Path:
     """Set several keys at once in the user's file, or in that of `workspace`; None removes a key.
 
     With `agent` that agent's tables change. Text is read as from the environment. Returns the file. Raises
     ConfigError for a value that is not allowed there, or if the file could not be loaded afterwards.
     """
     home = ("agents", files.agent_name(agent)) if agent else ()
+    if agent and workspace is not None:
+        raise ConfigError("agents", "may stand in your own config.toml only")
     entries = [
         ((*home, *name.split(".", 1)), _checked(name, value, workspace)) for name, value in values.items()
     ]
-    if os.path.lexists(location(workspace, environ)) or any(value is not None for _, value in entries):
-        edit(workspace, environ, lambda _: entries)
-    return location(workspace, environ)
+    if os.path.lexists(location(workspace)) or any(value is not None for _, value in entries):
+        edit(workspace, lambda _: entries)
+    return location(workspace)
 
 
 def _checked(name: str, value: object, workspace: Path | None) -> object:
@@ -166,10 +158,10 @@ def _found(table: Table, *steps: str) -> Table:
     return table
 
 
-def set_name(root: Path, name: str, *, environ: Environ = None) -> None:
+def set_name(root: Path, name: str) -> None:
     """Name a workspace in the user's file. Raises ConfigError for a name that is taken or not allowed."""
     access.check_name(name, access.NAME, Path("the command"))
-    edit(None, environ, lambda content: [((*_home(content, root, True), access.NAME), name)])
+    edit(None, lambda content: [((*_home(content, root, True), access.NAME), name)])
 
 
 def add_collection(
@@ -181,14 +173,13 @@ def add_collection(
     ignore: Sequence[str] = (),
     format: str = "",
     weight: str | None = None,
-    environ: Environ = None,
 ) -> Collection:
     """Add a folder or file as a collection: to the workspace's file if that may name it, else the user's.
 
     `path` is relative to the current folder, `format` that of transcripts. Without a name it gets the
     folder's. Raises ConfigError, NoteUnreadable.
     """
-    known = load(root, environ).collections
+    known = load(root).collections
     full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
     if not path.strip():
         raise ConfigError("collection", message("collection.which", "say which folder"))
@@ -215,12 +206,12 @@ def add_collection(
     }
 
     def change(content: Table) -> Iterable[Entry]:
-        _check_free(load(root, environ).collections, name)  # another process may have taken it
+        _check_free(load(root).collections, name)  # another process may have taken it
         steps = (*_home(content, root, outside), "collections", name)
         return [((*steps, key), value) for key, value in table.items() if value]
 
-    edit(None if outside else root, environ, change)
-    return _known(root, name, environ)
+    edit(None if outside else root, change)
+    return _known(root, name)
 
 
 def check_foreign(full: str, root: Path) -> None:
@@ -255,28 +246,26 @@ def _check_free(known: Mapping[str, Collection], name: str) -> None:
         raise ConfigError("collection", taken)
 
 
-def _known(root: Path, name: str, environ: Environ) -> Collection:
-    known = load(root, environ).collections
+def _known(root: Path, name: str) -> Collection:
+    known = load(root).collections
     if name not in known:
         raise UnknownCollection(name, sorted(known))
     return known[name]
 
 
-def _edit_collection(
-    root: Path, name: str, environ: Environ, entries: Callable[[Table], Iterable[Entry]]
-) -> Collection:
+def _edit_collection(root: Path, name: str, entries: Callable[[Table], Iterable[Entry]]) -> Collection:
     """Change the part of a file that names a collection, with the steps from there; return the collection.
 
     Raises UnknownCollection.
     """
-    found = _known(root, name, environ)
+    found = _known(root, name)
 
     def change(content: Table) -> Iterable[Entry]:
-        _known(root, name, environ)  # another process may have removed it
+        _known(root, name)  # another process may have removed it
         home = _home(content, root, found.outside)
         return [((*home, *steps), value) for steps, value in entries(_found(content, *home))]
 
-    edit(None if found.outside else root, environ, change)
+    edit(None if found.outside else root, change)
     return found
 
 
@@ -285,26 +274,24 @@ def _contexts_below(home: Table, name: str) -> list[str]:
     return [key for key in home.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
 
 
-def remove_collection(root: Path, name: str, *, environ: Environ = None) -> Collection:
+def remove_collection(root: Path, name: str) -> Collection:
     """Remove a collection and its contexts; its files stay untouched. Raises UnknownCollection."""
-    if _known(root, name, environ).update:
-        set_update(root, name, (), environ=environ)
+    if _known(root, name).update:
+        set_update(root, name, ())
 
     def entries(home: Table) -> Iterable[Entry]:
         yield ("collections", name), None
         for key in _contexts_below(home, name):
             yield ("contexts", key), None
 
-    return _edit_collection(root, name, environ, entries)
+    return _edit_collection(root, name, entries)
 
 
-def rename_collection(root: Path, name: str, new: str, *, environ: Environ = None) -> Collection:
+def rename_collection(root: Path, name: str, new: str) -> Collection:
     """Rename a collection and its contexts. Raises UnknownCollection, ConfigError."""
 
     def entries(home: Table) -> Iterable[Entry]:
-        if new in load(root, environ).collections:
-            taken = message("collection.new_taken", "{name!r} is taken; choose another name", name=new)
-            raise ConfigError("collection", taken)
+        _check_free(load(root).collections, new)
         yield ("collections", new), home["collections"][name]
         yield ("collections", name), None
         for key in _contexts_below(home, name):
@@ -312,39 +299,34 @@ def rename_collection(root: Path, name: str, new: str, *, environ: Environ = Non
             yield ("contexts", key), None
 
     check_name(new)
-    _edit_collection(root, name, environ, entries)
-    return _known(root, new, environ)
+    _edit_collection(root, name, entries)
+    return _known(root, new)
 
 
 def set_collection(
-    root: Path,
-    name: str,
-    *,
-    by_default: bool | None = None,
-    weight: str | None = None,
-    environ: Environ = None,
+    root: Path, name: str, *, by_default: bool | None = None, weight: str | None = None
 ) -> Collection:
     """Set whether searches that name no collection include this one, or its weight; None keeps either.
 
     Raises UnknownCollection, ConfigError.
     """
-    found = _known(root, name, environ)
+    found = _known(root, name)
     entries: list[Entry] = []
     if by_default not in (None, found.by_default):
         entries.append((("collections", name, BY_DEFAULT), None if by_default else False))
     if weight not in (None, found.weight):
         entries.append((("collections", name, WEIGHT), option(WEIGHT, weight)))
     if entries:
-        _edit_collection(root, name, environ, lambda _: entries)
-    return _known(root, name, environ)
+        _edit_collection(root, name, lambda _: entries)
+    return _known(root, name)
 
 
-def set_update(root: Path, name: str, command: Sequence[str], *, environ: Environ = None) -> Collection:
+def set_update(root: Path, name: str, command: Sequence[str]) -> Collection:
     """Set the update command of a collection's folder, or remove it; always in the user's file.
 
     Raises UnknownCollection, ConfigError.
     """
-    real = os.path.realpath(_known(root, name, environ).path)
+    real = os.path.realpath(_known(root, name).path)
 
     def change(content: Table) -> Iterable[Entry]:
         steps = (*_home(content, root, True), "updates")
@@ -354,29 +336,29 @@ def set_update(root: Path, name: str, command: Sequence[str], *, environ: Enviro
         if command:
             yield (*steps, real), list(command)
 
-    edit(None, environ, change)
-    return _known(root, name, environ)
+    edit(None, change)
+    return _known(root, name)
 
 
-def add_context(root: Path, prefix: str, text: str, *, environ: Environ = None) -> str:
+def add_context(root: Path, prefix: str, text: str) -> str:
     """Describe a path prefix ("" is everything), replacing an earlier text; return its normal form.
 
     Raises ConfigError for a prefix neither in a collection nor in the workspace.
     """
-    known, key = load(root, environ).collections, normal_prefix(prefix)
+    known, key = load(root).collections, normal_prefix(prefix)
     head = key.partition("/")[0]
     collections.contexts_in({"contexts": {key: text}}, Path("the command"))
     if key and head not in known and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
     outside = head in known and known[head].outside
     owner = None if outside else root
-    edit(owner, environ, lambda content: [((*_home(content, root, outside), "contexts", key), text.strip())])
+    edit(owner, lambda content: [((*_home(content, root, outside), "contexts", key), text.strip())])
     return key
 
 
-def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
+def remove_context(root: Path, prefix: str) -> str:
     """Remove the description of a path prefix from both files. Raises ConfigError if it is missing."""
-    contexts, key = load(root, environ).contexts, normal_prefix(prefix)
+    contexts, key = load(root).contexts, normal_prefix(prefix)
     if key not in contexts:
         known = ", ".join(repr(k) for k in contexts) or "none"
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
@@ -388,6 +370,6 @@ def remove_context(root: Path, prefix: str, *, environ: Environ = None) -> str:
                     yield (*steps, "contexts", written), None
 
     for owner in (root, None):
-        if os.path.lexists(location(owner, environ)):
-            edit(owner, environ, change)
+        if os.path.lexists(location(owner)):
+            edit(owner, change)
     return key

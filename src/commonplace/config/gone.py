@@ -1,10 +1,18 @@
-"""Settings, commands and options of former versions, each with what to use instead: data alone."""
+"""Settings of former versions, each with its successor: data alone."""
 
 from __future__ import annotations
 
 _SERVE_IT = 'serve it with llama.cpp or another server, provider = "compatible"'
 _FIXED = "it is fixed now"
+_MODELS = ("embedding", "reranking", "llm")
 SETTINGS = {
+    **{f"{model}.keyring": f'use {model}.key = "keyring:NAME"' for model in _MODELS},
+    **{f"{model}.key_file": f"use {model}.key" for model in _MODELS},
+    **{f"{model}.max_tokens_a_run": "use limits.max_tokens_a_day" for model in _MODELS},
+    **{f"{model}.max_dollars_a_run": "use limits.max_dollars_a_day" for model in _MODELS},
+    "output.links": 'use output.editor_uri = ""',
+    "hooks.load": 'use hooks.disabled = ["*"]',
+    "prompt.files": "use prompt.file_names",
     "embedding.path": _SERVE_IT,
     "reranking.path": _SERVE_IT,
     "llm.path": _SERVE_IT,
@@ -37,24 +45,3 @@ PROVIDERS = {
     "onnx": f'provider = "fastembed", or {_SERVE_IT}',
     "command": SETTINGS["llm.command"],
 }
-# By the words of the command line; an option stands behind its command.
-COMMANDS = {
-    "schedule install": "`commonplace schedule print` prints what starts it, --write puts the files in place",
-    "schedule remove": "`commonplace schedule print` prints the command that takes it away",
-    "watch --install": "`commonplace schedule print --watch` prints a service",
-    "watch --uninstall": "`commonplace schedule print --watch` prints the command that takes it away",
-    "watch --dry-run": "`commonplace schedule print --watch` prints a service",
-    "models use --path": _SERVE_IT,
-    "models use --key-file": "use --key FILE",
-    "models use --keyring": "use --key keyring:NAME",
-    "bench": "run tools/measure_prompts.py in a clone",
-    "eval compare": "run tools/compare_answers.py A B --queries FILE in a clone",
-    "eval run --preset": "run tools/eval_presets.py NAME QUERIES in a clone",
-    "eval init --no-llm": "leave it out; no language model is asked",
-    "eval init --estimate": "leave it out; no language model is asked",
-}
-
-
-def command(typed: str) -> str:
-    """Return the successor of a typed command or option, with the program first; empty if it is not gone."""
-    return COMMANDS.get(typed.partition(" ")[2], "")

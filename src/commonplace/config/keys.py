@@ -9,7 +9,7 @@ from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import Message, message
 from commonplace.config import gone
-from commonplace.config.settings import EMBEDDERS, FALSE, KEYS, MOVED, TRUE, Key
+from commonplace.config.settings import EMBEDDERS, FALSE, GONE, KEYS, TRUE, Key
 
 _TYPES = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}
 _BY_NAME = {key.name: key for key in KEYS}
@@ -121,9 +121,8 @@ def find(name: str, where: str = "") -> Key:
     if name in _BY_NAME:
         return _BY_NAME[name]
     hint = near(name, _BY_NAME, remedies.say("config.list"))
-    if name in MOVED or name in gone.SETTINGS:
-        instead = f"use {MOVED[name].name}" if name in MOVED else gone.SETTINGS[name]
-        hint = message("key.gone", "; it is gone: {instead}", instead=instead)
+    if name in GONE:
+        hint = message("key.gone", "; it is gone: {instead}", instead=GONE[name])
     place = message("where", " {where}", where=where) if where else ""
     unknown = message("key.unknown", "unknown key{place}{hint}", place=place, hint=hint)
     raise ConfigError(paths.shown(name), unknown)

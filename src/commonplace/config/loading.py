@@ -1,7 +1,7 @@
 """Load the settings of a workspace in layers, each stronger than the one before.
 
 Defaults, the user's file, the workspace's file (harmless keys only), the user's tables about the agent,
-environment, overrides. A key that moved is read as its successor; one that is gone is named in a warning.
+environment, overrides. A key of a former version is ignored, with a warning that names its successor.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, collections, keys
 from commonplace.config.collections import OF_KEYS, contexts_in, left_out, may_name
 from commonplace.config.files import AGENT_VARIABLE, File, agent_name, parse, read, table, workspace_file
-from commonplace.config.gone import SETTINGS as GONE
-from commonplace.config.settings import GROUPS, KEYS, MOVED, SAME, Settings, variable
+from commonplace.config.settings import GONE, GROUPS, KEYS, SAME, Settings, variable
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
 
     Given = tuple[str, Any, str, str]  # a dotted key, its value, its place and its origin, for people
 
-_NAMED = ("collections", "contexts", "workspaces", "agents")  # tables with names of the user's choice
+_OWN = ("workspaces", "agents")  # tables of the user's file alone
+_NAMED = ("collections", "contexts", *_OWN)  # tables with names of the user's choice
 _TABLES = {*GROUPS, *(name.partition(".")[0] for name in GONE)}
 
 
@@ -149,7 +149,11 @@ def _agents(user: File) -> dict[str, Layer]:
 
 def _of_file(file: File, content: Mapping[str, Any], agent: str = "") -> Layer:
     """Validate the keys of all tables but the named ones, in a file or in the table of an agent."""
-    return _layer(_settings_in(file, content, agent), file)
+    layer = _layer(_settings_in(file, content, agent), file)
+    for name in () if file.own else sorted({*_OWN} & {*content}):
+        ignored = f"[{name}] in {paths.shown(file.path)} is ignored: it comes with the folder"
+        layer.warnings.append(f"{ignored}; set it in your own config.toml")
+    return layer
 
 
 def _settings_in(file: File, content: Mapping[str, Any], agent: str) -> Iterator[Given]:
@@ -163,40 +167,34 @@ def _settings_in(file: File, content: Mapping[str, Any], agent: str) -> Iterator
             unknown = message("table.unknown", "unknown table in {file}{hint}", file=shown, hint=near)
             raise ConfigError(paths.shown(below + group), unknown)
         fields = table(below + group, inner, file.path)
-        for field in sorted(fields, reverse=True):  # `key_file` after `keyring`, which it replaces
-            place = message("where.file", "in {file}", file=shown)
-            yield f"{group}.{field}", fields[field], place, origin(file.path, agent)
+        place = message("where.file", "in {file}", file=shown)
+        for field, value in fields.items():
+            yield f"{group}.{field}", value, place, origin(file.path, agent)
 
 
 def _check_named(group: str, content: object, file: File) -> None:
     table(group, content, file.path)
-    if group in ("workspaces", "agents") and not file.own:
-        raise ConfigError(group, f"may stand in your own config.toml only, not in {paths.shown(file.path)}")
     if group == "collections" and file.own:
         place = '[workspaces."/path".collections.NAME]'
         raise ConfigError(group, f"in {paths.shown(file.path)} it must be {place}")
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[Given]:
-    for name in (*MOVED, *GONE, *(key.name for key in KEYS if key.variable)):
+    for name in (*GONE, *(key.name for key in KEYS if key.variable)):
         if value := environ.get(one := variable(name)):
             yield name, value, f"in {one}", one
 
 
 def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
-    """Validate values of a file, the environment or flags; a former key loses to its successor."""
-    moved, layer = dict[str, object](), Layer({}, {}, [])
-    for former, value, where, source in given:
-        name = former
-        if former in GONE:
-            layer.warnings.append(f"{former} {where} is gone: {GONE[former]}")
+    """Validate values of a file, the environment or flags."""
+    layer = Layer({}, {}, [])
+    for name, value, where, source in given:
+        if name in GONE:
+            told = f"{where} is gone: {GONE[name]}"
+            if ".max_" in name and "_a_" in name:  # a cap of costs, which nothing else would keep
+                raise ConfigError(name, told)
+            layer.warnings.append(f"{name} {told}")
             continue
-        if former in MOVED:
-            name = MOVED[former].name
-            layer.warnings.append(f"{former} {where} moved: use {name}")
-            value = MOVED[former].read(value)
-            if value is None:
-                continue
         key = keys.find(name, where)
         if file is not None and not (key.harmless or file.own):
             harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
@@ -211,9 +209,6 @@ def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
                 if not allowed:  # an emptied list has no effect
                     continue
             value = allowed
-        values = layer.values if name == former else moved
-        known = values.get(name)  # of another former key; of two limits the smaller one counts
-        is_limit = isinstance(value, int | float) and isinstance(known, int | float)
-        values[name] = min(value, known) if is_limit else value or known or value
+        layer.values[name] = value
         layer.origins[name] = source
-    return layer._replace(values=moved | layer.values)
+    return layer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.config import providers
+from commonplace.config import gone, providers
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -83,13 +83,6 @@ class Key(NamedTuple):
         words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
         limits = "" if self.low is None else f" from {self.low:.15g} to {self.high:.15g}"
         return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
-
-
-class Moved(NamedTuple):
-    """The successor of a former key; `read` makes its value from the former one, None for no value."""
-
-    name: str
-    read: Callable[[Any], object] = lambda value: value
 
 
 def variable(name: str) -> str:
@@ -402,20 +395,7 @@ def _named(name: str, key: Key) -> Key:
 
 KEYS = tuple(_named(name, key) for name, key in _FIELDS.items() if isinstance(key, Key))
 SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, str)}
-_MODELS = ("embedding", "reranking", "llm")
-# Former keys, by their successors. A later one wins: of a file and an entry that are both named, the file.
-MOVED: Mapping[str, Moved] = {
-    **{name: Moved(same) for name, same in SAME.items()},
-    **{f"{g}.max_{w}_a_run": Moved(f"limits.max_{w}_a_day") for g in _MODELS for w in ("tokens", "dollars")},
-    **{
-        f"{group}.keyring": Moved(f"{group}.key", lambda entry: entry and f"{KEYRING}{entry}")
-        for group in _MODELS
-    },
-    **{f"{group}.key_file": Moved(f"{group}.key") for group in _MODELS},
-    "output.links": Moved("output.editor_uri", lambda on: "" if str(on).lower() in FALSE else None),
-    "hooks.load": Moved("hooks.disabled", lambda on: ("*",) if str(on).lower() in FALSE else None),
-    "prompt.files": Moved("prompt.file_names", lambda on: CONVENTION if str(on).lower() in TRUE else None),
-}
+GONE = gone.SETTINGS | {name: f"use {same}" for name, same in SAME.items()}
 for _table in GROUPS.values():
     _keys = (_FIELDS[one] if isinstance(one, str) else one for one in _table._field_defaults.values())  # type: ignore[attr-defined]
     _table.__new__.__defaults__ = tuple(one.default for one in _keys)

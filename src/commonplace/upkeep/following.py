@@ -74,7 +74,6 @@ def follow(
     *,
     name: str = "",
     kind: str = AUTO,
-    environ: Mapping[str, str] | None = None,
 ) -> Collection:
     """Follow the transcripts of a folder, or one file, as a collection; nothing is copied.
 
@@ -91,17 +90,15 @@ def follow(
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
     _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
     chosen = name or collection_name(full) or "sessions"
-    return config.add_collection(root, chosen, str(folder), glob=globs, format=kind, environ=environ)
+    return config.add_collection(root, chosen, str(folder), glob=globs, format=kind)
 
 
-def unfollow(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
+def unfollow(root: Path, name: str) -> Collection:
     """Follow a collection's transcripts no longer; they are not touched. Raises UnknownCollection."""
-    followed = [
-        key for key, collection in config.load(root, environ).collections.items() if collection.format
-    ]
+    followed = [key for key, collection in config.load(root).collections.items() if collection.format]
     if name not in followed:
         raise UnknownCollection(name, sorted(followed))
-    return config.remove_collection(root, name, environ=environ)
+    return config.remove_collection(root, name)
 
 
 def sessions(memory: Memory) -> list[Session]:
