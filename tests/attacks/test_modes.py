@@ -12,7 +12,6 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.base.root import Root
 from commonplace.notes import layout
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
@@ -92,10 +91,3 @@ def test_folders_of_before_are_closed_and_it_is_said_once(tmp_path: Path) -> Non
     assert stat.S_IMODE(os.stat(root / "memory").st_mode) == 0o755
     with Memory.open(root, overrides=OVERRIDES) as memory:
         assert memory.search("desk").warnings == ()
-
-
-def test_a_closed_folder_costs_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = tmp_path / "work"
-    paths.prepare_state(paths.Workspace(root))
-    monkeypatch.setattr(Root, "tighten", lambda *rest: pytest.fail("walked"))
-    assert paths.tighten(paths.Workspace(root)) == []

@@ -46,16 +46,6 @@ def test_what_extras_ask_for_is_what_the_project_declares() -> None:
     assert installation.add_extra("nothing") == ""
 
 
-def test_run_from_its_source_it_reads_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> list[str]:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "requires", absent)
-    assert installation.requirements("fastembed") == [NEED]
-    monkeypatch.setattr(installation, "checkout", lambda: None)
-    assert installation.requirements("fastembed") == []
-
-
 def test_pip_of_this_environment(environment: Path) -> None:
     python = str(environment / "bin" / "python")
     assert shlex.split(installation.add([NEED])) == [python, "-m", "pip", "install", NEED]

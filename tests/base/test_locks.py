@@ -81,12 +81,6 @@ def test_a_link_is_no_lock(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_who_waits_longer_looks_more_often() -> None:
-    pauses = [locks._turn(waited) for waited in (0, 0.1, 1, 10)]
-    assert pauses == sorted(pauses, reverse=True)
-    assert pauses[-1] > 0
-
-
 @pytest.mark.parametrize("number", [6, pytest.param(30, marks=pytest.mark.slow)])
 def test_sixteen_writers_wait_about_as_long_as_each_other(tmp_path: Path, number: int) -> None:
     (tmp_path / "memory").mkdir()

@@ -34,8 +34,6 @@ _FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABL
 SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = message("disk.is_full", "the disk is full")
 QUOTA = message("disk.quota", "your quota on this disk is used up; delete what you do not need")
-_PROBE = 64 << 10  # bytes, more than SQLite writes at once
-_WRITING = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 # We use no trigger and no view; those of a foreign file are never run.
 _HARDENED = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -100,30 +98,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def refusal(root: Root, path: str | os.PathLike[str], error: apsw.Error) -> str:
+def refusal(error: apsw.Error) -> str:
     """Say what the disk has refused to SQLite, with the remedy; empty for an error that is not the disk's."""
-    if isinstance(error, apsw.FullError):
-        return FULL
-    if not isinstance(error, apsw.IOError):
+    if not isinstance(error, apsw.FullError | apsw.IOError):
         return ""
-    code = getattr(error, "extendedresult", 0)
-    if code == apsw.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it that shared memory cannot grow
-        return FULL
-    short = _shortage(root, path) if code in _WRITING else ""
-    return short or f"{error}; {remedies.say('doctor.disk')}"
-
-
-def _shortage(root: Root, path: str | os.PathLike[str]) -> str:
-    """Return the error that a new file in the same folder meets: SQLite does not tell why a write failed."""
-    probe = f"{os.fspath(path)}.{os.urandom(4).hex()}.probe"
-    try:
-        try:
-            root.create(probe, bytes(_PROBE), durable=True)
-        finally:
-            root.unlink(probe, missing_ok=True)
-    except OSError as error:
-        return shortage(error)
-    return ""
+    # SHMSIZE: shared memory, a file, cannot grow.
+    is_full = (
+        isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    )
+    return FULL if is_full else f"{error}; {remedies.say('doctor.disk')}"
 
 
 def shortage(error: OSError) -> str:
@@ -139,11 +122,9 @@ def _drop_journal(root: Root, path: str) -> None:
     """
     try:
         with root.open(path) as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - len(_JOURNAL_MAGIC)))
-            names_another = file.read() == _JOURNAL_MAGIC
-        if names_another:
-            root.unlink(path, missing_ok=True)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
+            if file.read() == _JOURNAL_MAGIC:
+                root.unlink(path, missing_ok=True)
     except (FileNotFoundError, NotADirectoryError):
         return
     except Unsafe:
@@ -287,8 +268,7 @@ def translated(path: Path) -> Iterator[None]:
         elif isinstance(error, apsw.BusyError | apsw.LockedError):
             reason = "locked by another process; try again"
         else:
-            refused = refusal(paths.root_of(path), path, error)
-            reason = refused or str(error) or type(error).__name__
+            reason = refusal(error) or str(error) or type(error).__name__
         raise NoteUnreadable(paths.shown(path), reason) from error
 
 

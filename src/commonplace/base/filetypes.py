@@ -16,27 +16,15 @@ class Grammar(NamedTuple):
     function: str = "language"
 
 
-_PYTHON = Grammar("python", "tree_sitter_python")
-_JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript")
-_TYPESCRIPT = Grammar("typescript", "tree_sitter_typescript", "language_typescript")
-_TSX = Grammar("tsx", "tree_sitter_typescript", "language_tsx")
-
+_TYPESCRIPT = "tree_sitter_typescript"
 SUFFIXES = {
-    "py": _PYTHON,
-    "pyi": _PYTHON,
-    "js": _JAVASCRIPT,
-    "mjs": _JAVASCRIPT,
-    "cjs": _JAVASCRIPT,
-    "jsx": _JAVASCRIPT,
-    "ts": _TYPESCRIPT,
-    "mts": _TYPESCRIPT,
-    "cts": _TYPESCRIPT,
-    "tsx": _TSX,
+    **dict.fromkeys(("py", "pyi"), Grammar("python", "tree_sitter_python")),
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), Grammar("javascript", "tree_sitter_javascript")),
+    **dict.fromkeys(("ts", "mts", "cts"), Grammar("typescript", _TYPESCRIPT, "language_typescript")),
+    "tsx": Grammar("tsx", _TYPESCRIPT, "language_tsx"),
     "go": Grammar("go", "tree_sitter_go"),
     "rs": Grammar("rust", "tree_sitter_rust"),
 }
-
-
 # Bitmaps alone: an SVG holds scripts and styles.
 _PICTURES = {
     rb"\x89PNG\r\n\x1a\n": "image/png",

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 DISTRIBUTION = "commonplace-memory"  # `commonplace` is somebody else's package on PyPI
+_NAME, _BOUND = re.compile(r"[\w.\-\[\]]+"), re.compile(r"[<>=!~]+[^,\s]+")
 _MARKER = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
@@ -21,32 +22,16 @@ def add_extra(extra: str) -> str:
 
 
 def requirements(extra: str) -> list[str]:
-    """Return what an extra asks for, `name>=least,<limit`, as the metadata of this distribution says."""
+    """Return what an extra asks for, as the metadata of this distribution say; none where it has none."""
     from importlib import metadata
 
-    try:
+    lines: list[str] = []
+    with suppress(metadata.PackageNotFoundError):  # run from its source, never installed
         lines = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:  # run from its source, never installed
-        return _declared(extra)
     parts = [line.partition(";") for line in lines]
-    return [_ordered(need) for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
-
-
-def _declared(extra: str) -> list[str]:
-    """Return the requirements of an extra from the clone's pyproject.toml."""
-    import tomllib
-
-    folder = checkout()
-    if folder is None:
-        return []
-    table = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
-    return list(table["project"]["optional-dependencies"].get(extra, ()))
-
-
-def _ordered(requirement: str) -> str:
-    """A requirement with its lower bound first, as people write it: metadata sort them as text."""
-    name, rest = re.fullmatch(r"\s*([\w.\-\[\]]+)\s*(.*?)\s*", requirement, re.DOTALL).groups()  # type: ignore[union-attr]
-    return name + ",".join(sorted((part.strip() for part in rest.strip("()").split(",")), reverse=True))
+    needs = [need for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
+    # The lower bound first, as people write it: metadata sort bounds as text.
+    return ["".join(_NAME.findall(need)[:1]) + ",".join(sorted(_BOUND.findall(need))[::-1]) for need in needs]
 
 
 def add(needed: Sequence[str], *, again: bool = False) -> str:
@@ -57,8 +42,7 @@ def add(needed: Sequence[str], *, again: bool = False) -> str:
     """
     from importlib.util import find_spec
 
-    words = " ".join(map(shlex.quote, needed))
-    python, prefix = shlex.quote(sys.executable), Path(sys.prefix)
+    words, python, prefix = " ".join(map(shlex.quote, needed)), shlex.quote(sys.executable), Path(sys.prefix)
     pip = f"{python} -m pip install {'--force-reinstall ' if again else ''}{words}"
     if (prefix / "pipx_metadata.json").is_file():
         return f"pipx inject {'--force ' if again else ''}{shlex.quote(prefix.name)} {words}"
@@ -73,27 +57,20 @@ def add(needed: Sequence[str], *, again: bool = False) -> str:
 
 
 def reinstall() -> str:
-    """Return the command that installs this program again, from where it came."""
+    """Return the command that installs this program again, from where it came (PEP 610)."""
+    import json
+    from importlib import metadata
+
     folder, prefix = checkout(), Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         return f"pipx reinstall {shlex.quote(prefix.name)}"
     if folder is not None:
         return add(["-e", os.fspath(folder)], again=True)
-    return add([_origin() or DISTRIBUTION], again=True)
-
-
-def _origin() -> str:
-    """The address this program was installed from, as its installer noted (PEP 610); empty for an index."""
-    import json
-    from importlib import metadata
-
-    try:
-        noted = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
-        return ""
-    version_control = noted.get("vcs_info", {}).get("vcs")
-    url = str(noted.get("url", ""))
-    return f"{version_control}+{url}" if version_control else url
+    origin = {}
+    with suppress(metadata.PackageNotFoundError, ValueError):
+        origin = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    by = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+    return add([f"{by}{origin['url']}" if "url" in origin else DISTRIBUTION], again=True)
 
 
 def python(*arguments: str) -> list[str]:

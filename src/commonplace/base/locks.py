@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.base import paths
-from commonplace.base.errors import NoteUnreadable, OutsideRoots
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Unsafe
 
 LOCK_WAIT_S = 10.0
 _FOLDER_WAIT_S = 2.0
-_FIRST_TURN_S, _LAST_TURN_S = 0.02, 0.002  # pauses of a process in the queue, at first and later
-_HALVED_S = 0.05  # after which these pauses are half as long
-_NEXT_S = 0.001  # pauses of the process at the head of the queue
+_QUEUE_S, _HEAD_S = 0.02, 0.001  # first pause of a process in the queue, and at its head
+_HALVED_S = 0.05  # after which pauses are half as long: who waits longer looks more often
 
 
 class LockTimeout(NoteUnreadable):
@@ -34,23 +33,23 @@ def locked(lock: str | os.PathLike[str], timeout_s: float = LOCK_WAIT_S) -> Iter
     with ExitStack() as stack:
         # The waiting process holds the queue: otherwise one that writes in a loop takes the lock again before
         # any other wakes up, and on a slow disk these would wait for ever.
-        with _held(path.with_suffix(".queue"), deadline, _turn):
-            stack.enter_context(_held(path, deadline, _next))
+        with _held(path.with_suffix(".queue"), deadline, _QUEUE_S):
+            stack.enter_context(_held(path, deadline, _HEAD_S))
             if path.name == "notes.lock" and (folder := paths.locked_folder(path)):
                 stack.enter_context(_shared(folder, deadline))
         yield
 
 
 def is_held(lock: str | os.PathLike[str]) -> bool:
-    """Tell whether a process holds a lock now, without waiting and without making the file."""
+    """Tell whether a process holds a lock now, by a shared lock; the file is not made."""
     try:
-        descriptor = paths.root_of(path := Path(lock)).descriptor(path, os.O_RDWR)
-    except (OSError, OutsideRoots):
+        descriptor = paths.root_of(path := Path(lock)).descriptor(path, os.O_RDONLY)
+        try:
+            return not _try_lock(descriptor, fcntl.LOCK_SH)
+        finally:
+            _release(descriptor)
+    except OSError:  # no such file, or a file system without locks
         return False
-    try:
-        return not _try_lock(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -60,40 +59,35 @@ def _shared(folder: Path, deadline: float) -> Iterator[None]:
     Any reader can hold a folder for ever, so go on without it after `_FOLDER_WAIT_S`: each write compares the
     file again that it replaces.
     """
-    descriptor = None
-    with suppress(OSError, NoteUnreadable):  # not on Windows, nor on some network disks
-        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        _acquire(descriptor, folder, min(deadline, time.monotonic() + _FOLDER_WAIT_S), _next)
-    try:
+    with ExitStack() as stack:
+        with suppress(OSError, NoteUnreadable):  # some network disks
+            descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(_release, descriptor)
+            _acquire(descriptor, folder, min(deadline, time.monotonic() + _FOLDER_WAIT_S), _HEAD_S)
         yield
-    finally:
-        if descriptor is not None:
-            _release(descriptor)  # which a forked child may have open as well
-            os.close(descriptor)
 
 
 @contextmanager
-def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Iterator[None]:
-    stands = False
-    while not stands:  # a file that was deleted while we waited for it keeps no other process out
+def _held(path: Path, deadline: float, pause_s: float) -> Iterator[None]:
+    is_there = False
+    while not is_there:  # a file that was deleted while we waited for it keeps no other process out
         descriptor = _open(path, deadline)
         try:
-            _acquire(descriptor, path, deadline, pause)
+            _acquire(descriptor, path, deadline, pause_s)
             with suppress(FileNotFoundError, NotADirectoryError):
-                stands = sys.platform == "win32" or os.path.samestat(os.fstat(descriptor), os.lstat(path))
-            if stands:
+                is_there = os.path.samestat(os.fstat(descriptor), os.lstat(path))
+            if is_there:
                 yield
         finally:
-            with suppress(OSError):
-                _release(descriptor)  # which a forked child may have open as well
-            os.close(descriptor)
+            _release(descriptor)
 
 
 def _open(path: Path, deadline: float) -> int:
     """Open a lock file, made with its folders if it is missing. Raises NoteUnreadable."""
+    folder = paths.locked_folder(path)
     while True:
         try:
-            if (folder := paths.locked_folder(path)) and not path.parent.is_dir():
+            if folder and not path.parent.is_dir():
                 paths.prepare_state(paths.Workspace(folder))
             return paths.root_of(path).descriptor(path, os.O_RDWR | os.O_CREAT, make=True)
         except FileNotFoundError as error:  # its folder was deleted meanwhile
@@ -102,55 +96,30 @@ def _open(path: Path, deadline: float) -> int:
         except (Unsafe, IsADirectoryError) as error:
             raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}; delete it") from error
         except OSError as error:
-            reason = paths.state_trouble(error) if paths.locked_folder(path) else paths.reason(error)
+            reason = paths.state_trouble(error) if folder else paths.reason(error)
             raise NoteUnreadable(paths.shown(path), reason) from error
-        except OutsideRoots as error:  # to a reader, a folder that is not writable
-            raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
 
 
-def _turn(waited: float) -> float:
-    """Return a pause of a process in the queue: the longer it has waited, the shorter."""
-    return max(_LAST_TURN_S, _FIRST_TURN_S / (1 + waited / _HALVED_S))
-
-
-def _next(waited: float) -> float:
-    return _NEXT_S
-
-
-def _acquire(descriptor: int, path: Path, deadline: float, pause: Callable[[float], float]) -> None:
+def _acquire(descriptor: int, path: Path, deadline: float, pause_s: float) -> None:
     began = time.monotonic()
     while not _try_lock(descriptor):
         now = time.monotonic()
         if now >= deadline:
             raise LockTimeout(paths.shown(path), "still locked by another process; try again")
         # Uneven pauses, so that many waiters do not knock in step.
-        uneven = pause(now - began) * (0.5 + time.perf_counter_ns() % 1000 / 1000)
-        time.sleep(min(deadline - now, uneven))
+        pause = max(_HEAD_S, pause_s / (1 + (now - began) / _HALVED_S))
+        time.sleep(min(deadline - now, pause * (0.5 + time.perf_counter_ns() % 1000 / 1000)))
 
 
-if sys.platform == "win32":
-    import msvcrt
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
 
-    def _release(descriptor: int) -> None:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _release(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+def _release(descriptor: int) -> None:
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # which a forked child may have open as well
+    os.close(descriptor)

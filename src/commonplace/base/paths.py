@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from commonplace.base.errors import (
 )
 from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT, OWN_FOLDER, TO_HIDDEN, Root, TooLarge, Unsafe, irregular, is_hidden
+from commonplace.base.root import is_within as is_within
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = OWN_FOLDER
 FORMER_SETTINGS = "commonplace.toml"  # of version 0.1
 _SERVERS = "servers"
+_SUPPORT = "Library/Application Support"  # on macOS
 _PATH = "path"  # a file in the state of a workspace: its real path, for people and for `known_states`
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 
@@ -98,30 +100,52 @@ class Workspace:
 
 
 def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of the user's settings: XDG on Linux, the usual one on macOS and Windows."""
-    mac = Path("Library", "Application Support")
-    return _user_dir(environ, "XDG_CONFIG_HOME", Path(".config"), mac, "APPDATA")
+    """Return the folder of the user's settings: XDG on Linux, Application Support on macOS."""
+    return _user_dir(environ, "XDG_CONFIG_HOME", ".config", _SUPPORT)
 
 
 def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the folder of the user's caches: XDG on Linux, the usual one on macOS and Windows."""
-    if moved := _moved(environ):
-        return moved / "cache"
-    return _user_dir(environ, "XDG_CACHE_HOME", Path(".cache"), Path("Library", "Caches"), "LOCALAPPDATA")
+    """Return the folder of the user's caches: XDG on Linux, Caches on macOS."""
+    moved = _moved(environ)
+    return moved / "cache" if moved else _user_dir(environ, "XDG_CACHE_HOME", ".cache", "Library/Caches")
 
 
 def user_state_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder with the state of each workspace: XDG on Linux, with the settings on macOS."""
     if moved := _moved(environ):
         return moved / "state"
-    mac = Path("Library", "Application Support")
-    folder = _user_dir(environ, "XDG_STATE_HOME", Path(".local", "state"), mac, "LOCALAPPDATA")
-    return folder if sys.platform == "linux" else folder / "state"
+    folder = _user_dir(environ, "XDG_STATE_HOME", ".local/state", _SUPPORT)
+    return folder / "state" if sys.platform == "darwin" else folder
+
+
+def _user_dir(environ: Mapping[str, str] | None, variable: str, linux: str, mac: str) -> Path:
+    if sys.platform == "darwin":
+        return home(environ) / mac / APPLICATION
+    base = (os.environ if environ is None else environ).get(variable, "")
+    # The XDG specification: a relative path is invalid and is to be ignored.
+    return (Path(base) if os.path.isabs(base) else home(environ) / linux) / APPLICATION
+
+
+def _moved(environ: Mapping[str, str] | None) -> Path | None:
+    named = (os.environ if environ is None else environ).get(STATE_VARIABLE)
+    return Path(os.path.abspath(named)) if named else None
+
+
+def home(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the user's home folder."""
+    named = (os.environ if environ is None else environ).get("HOME")
+    return Path(named or os.path.expanduser("~"))
+
+
+def _name_of(root: Path, agent: str = "") -> str:
+    """Return the name of a workspace's own files among those of all: by its real path alone."""
+    named = os.fsencode(os.path.realpath(root)) + (b"\0" + os.fsencode(agent) if agent else b"")
+    return sha256(named).hexdigest()[:20]
 
 
 def state_folder(root: Path, environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder with the state of a workspace, whether it exists or not."""
-    return user_state_dir(environ) / sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
+    return user_state_dir(environ) / _name_of(root)
 
 
 def known_states(environ: Mapping[str, str] | None = None) -> Iterator[tuple[Path, Path]]:
@@ -188,12 +212,6 @@ def state_trouble(error: OSError) -> str:
     return f"{reason(error)}; {remedies.say('state.elsewhere', STATE_VARIABLE)}"
 
 
-def _moved(environ: Mapping[str, str] | None) -> Path | None:
-    values = os.environ if environ is None else environ
-    named = values.get(STATE_VARIABLE, "")
-    return Path(os.path.abspath(named)) if named else None
-
-
 def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
     """Return the user's own workspace, used where no other is found."""
     return home(environ) / APPLICATION
@@ -205,22 +223,19 @@ def server_note(workspace: Workspace, environ: Mapping[str, str] | None = None) 
     Never in the workspace: who may write there alone could lead the user's programs, with the token that they
     send, to a server of his own.
     """
-    name = f"{sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]}.json"
     own = user_config_dir(environ)
     there = next((folder for folder in (own, *own.parents) if folder.is_dir()), own)
     kept = own if os.access(there, os.W_OK) else user_cache_dir(environ)
-    return kept / _SERVERS / name
+    return kept / _SERVERS / f"{_name_of(workspace.root)}.json"
 
 
 def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None, agent: str = "") -> Path:
-    """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
+    """Return the file of the token of a workspace's server, in the folder of the user's settings.
 
     Never in the workspace: a folder that comes from somebody else must not bring a token that he knows. A
     server for an agent has another one, which is refused where the owner serves the same workspace.
     """
-    served = os.fsencode(os.path.realpath(workspace.root)) + (b"\0" + os.fsencode(agent) if agent else b"")
-    digest = sha256(served).hexdigest()[:20]
-    return user_config_dir(environ) / _SERVERS / f"{digest}.token"
+    return user_config_dir(environ) / _SERVERS / f"{_name_of(workspace.root, agent)}.token"
 
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
@@ -242,13 +257,11 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     expanded = named or ""
-    if expanded == "~" or expanded.startswith(("~/", "~" + os.sep)):
+    if expanded == "~" or expanded.startswith("~/"):
         expanded = str(home(environ)) + expanded[1:]
     expanded = os.path.expanduser(expanded)
-    if os.path.isabs(expanded):
-        cwd = Path(expanded)  # the current folder may be gone
     try:
-        cwd = cwd or Path.cwd()
+        cwd = cwd or (Path("/") if os.path.isabs(expanded) else Path.cwd())  # which may be gone
     except OSError as error:
         raise WorkspaceNotFound("the current folder, which is gone") from error
     if named:
@@ -261,12 +274,9 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
             raise WorkspaceNotFound(shown(folder), missing=True)
         check_usable(folder, environ)
         return folder
-    found = find_workspace(cwd, environ)
-    if found is not None:
-        return found
     own = default_workspace(environ)
-    if own.is_dir():
-        return own
+    if found := find_workspace(cwd, environ) or (own if own.is_dir() else None):
+        return found
     raise WorkspaceNotFound(shown(cwd))
 
 
@@ -311,7 +321,7 @@ def barred(place: Path) -> tuple[Message, str]:
 
 def another_user(number: int) -> str:
     """Return the name of a user, else the number; an empty text for the user of this process."""
-    if not hasattr(os, "geteuid") or number == os.geteuid():
+    if number == os.geteuid():
         return ""
     import pwd
 
@@ -356,30 +366,23 @@ def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None =
     return [*own, user_config_dir(environ), user_state_dir(environ), user_cache_dir(environ)]
 
 
-def is_open(path: Path, is_kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
-    """Tell whether others may enter or read a folder (or file) of this user; false where modes do not say."""
+def is_open(folder: Path) -> bool:
+    """Tell whether others may enter a folder of this user."""
     with suppress(OSError):
-        status = os.lstat(path)
-        own = hasattr(os, "getuid") and status.st_uid == os.getuid()
-        return own and is_kind(status.st_mode) and bool(status.st_mode & 0o077)
+        status = os.lstat(folder)
+        is_own = status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode)
+        return is_own and bool(status.st_mode & 0o077)
     return False
 
 
-def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
-    """Close our folders, with all that is in them, to others; return a line for each that was open.
-
-    Notes are their owner's and stay as they are. Without open folders this is one look at each.
-    """
+def tighten(workspace: Workspace | None) -> list[str]:
+    """Close our folders to others; return a line for each that was open. Notes stay as they are."""
     told = []
-    for folder in filter(is_open, own_folders(workspace, environ)):
+    for folder in filter(is_open, own_folders(workspace)):
         # In a workspace the folder itself may become a link between a look and the change.
         inside = workspace is not None and folder.parent == workspace.root
-        root, name = (Root(folder.parent), folder.name) if inside else (Root(folder), "")
-        with suppress(OSError):  # the folder is another user's, or read-only
-            if not (count := len(root.tighten(name))):
-                continue
-            files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
-            told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
+        if Root(folder.parent).tighten(folder.name) if inside else Root(folder).tighten():
+            told.append(f"others could look into {shown(folder)}: now it is yours alone")
     return told
 
 
@@ -408,11 +411,6 @@ def locked_folder(lock: Path) -> Path | None:
 
 
 _ROOTS: dict[Path, Path] = {}  # workspaces by their state
-
-
-def is_within(path: str, root: str) -> bool:
-    """Tell whether `path` is `root` or lies below it; both real or both normalised."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> Path:
@@ -503,25 +501,6 @@ def shown(path: Path | str) -> str:
     """Return a path fit for one line of a message."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(path))
     return text if len(text) <= 200 else f"{text[:120]}…{text[-60:]}"
-
-
-def _user_dir(environ: Mapping[str, str] | None, variable: str, linux: Path, mac: Path, windows: str) -> Path:
-    values = os.environ if environ is None else environ
-    if sys.platform == "win32":
-        base = values.get(windows)
-        return Path(base or home(environ), APPLICATION)
-    if sys.platform == "darwin":
-        return home(environ) / mac / APPLICATION
-    base = values.get(variable, "")
-    # The XDG specification: a relative path is invalid and is to be ignored.
-    return (Path(base) if os.path.isabs(base) else home(environ) / linux) / APPLICATION
-
-
-def home(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the user's home folder."""
-    values = os.environ if environ is None else environ
-    named = values.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-    return Path(named or os.path.expanduser("~"))
 
 
 def _is_workspace(folder: Path, home: str) -> bool:

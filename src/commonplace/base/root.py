@@ -1,8 +1,8 @@
 """Open files below a folder, relative to its descriptor; all file access goes through here.
 
 A path from a foreign folder may be a link, a fifo or a device, and may become one between two calls. A `Root`
-opens each component of a path relative to the one before it and follows no link, so that what is checked and
-what is opened cannot differ. It resembles Go's `os.Root`.
+opens each component of a path relative to the one before it and follows no link, so that the checked and the
+opened file are the same. It resembles Go's `os.Root`.
 
 Where a note may be a link that stays inside the folder, `links=True` resolves it first and then opens the
 real path the same way: a link that is swapped in later is refused.
@@ -34,13 +34,11 @@ TO_HIDDEN = message("unsafe.hidden", "a symlink that leads to a hidden file")
 _NOT_BELOW = message("unsafe.not_below", "not a path below its folder")
 LIMIT = 64 << 20  # bytes of a file that is read whole
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
-_ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # O_NONBLOCK: opening a fifo must not wait for its other end.
-_FILE = _ALWAYS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_LIST = os.O_RDONLY | _ALWAYS | getattr(os, "O_DIRECTORY", 0)
-# O_PATH: a folder that may be entered but not listed can still be walked through.
-_WALK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_DIRECTORY", 0)
-_RELATIVE = os.open in os.supports_dir_fd  # not on Windows, where each component is looked at by its name
+_FILE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_LIST = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
+# O_PATH (Linux): a folder that may be entered but not listed can still be walked through.
+_WALK = getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC | os.O_DIRECTORY
 _ATTEMPTS = 5  # times that others may exchange a link while it is resolved
 
 Path = str | os.PathLike[str]
@@ -96,8 +94,7 @@ class Root:
     def each_read(self, paths: Iterable[str]) -> Iterator[tuple[str, Read | None]]:
         """Yield the same with the status before reading; of sorted paths each folder is opened once."""
         with self.visiting() as enter:
-            last: str | None = None
-            folder: int | str = -1
+            last, folder = None, -1
             for path in paths:
                 above, _, name = path.rpartition("/")
                 read = None
@@ -105,7 +102,9 @@ class Root:
                     if above != last:
                         last = None
                         folder, last = enter(above), above
-                    read = _read_regular(folder, name, path)
+                    with os.fdopen(open_regular(folder, name, os.O_RDONLY, PRIVATE_FILE, path), "rb") as file:
+                        status = os.fstat(file.fileno())
+                        read = read_whole(file, path), status
                 yield path, read
 
     def stat(self, path: Path = "") -> os.stat_result:
@@ -130,13 +129,13 @@ class Root:
             return []
 
     @contextmanager
-    def listed(self, path: Path = "") -> Iterator[int | str]:
+    def listed(self, path: Path = "") -> Iterator[int]:
         """Hold a folder open for `os.scandir` and `os.listdir`."""
         with self.visiting() as enter:
             yield enter(path)
 
     @contextmanager
-    def visiting(self) -> Iterator[Callable[[Path], int | str]]:
+    def visiting(self) -> Iterator[Callable[[Path], int]]:
         """Give what opens one folder after the other for `os.scandir`, each until the next.
 
         A folder is opened from the nearest parent of the one before: whoever goes down a tree of thousands
@@ -144,10 +143,8 @@ class Root:
         """
         chain: list[tuple[str, int]] = []
 
-        def enter(path: Path = "") -> int | str:
+        def enter(path: Path = "") -> int:
             *above, name = self._parts(path) or [os.curdir]
-            if not _RELATIVE:
-                return self._looked_at(above, name, make=False)
             shared = 1
             while shared < min(len(chain), len(above) + 1) and chain[shared][0] == above[shared - 1]:
                 shared += 1
@@ -189,7 +186,7 @@ class Root:
     def make_folder(self, path: Path = "", mode: int = PRIVATE_FOLDER) -> None:
         """Make a folder, and those above it, where they are missing."""
         with self.parent(path, make=True) as (folder, name):
-            self._descend_or_make(folder, name, mode, close=True)
+            os.close(self._descend_or_make(folder, name, mode))
 
     def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = False) -> None:
         """Make a file with these bytes. Raises FileExistsError where anything has its name.
@@ -239,11 +236,6 @@ class Root:
         with self.parent(path) as (folder, name), self.parent(target, make=True) as (other, new):
             os.replace(name, new, src_dir_fd=folder, dst_dir_fd=other)
 
-    def link(self, path: Path, target: Path) -> None:
-        """Give a file a second name below this root. Raises FileExistsError where anything has that name."""
-        with self.parent(path) as (folder, name), self.parent(target, make=True) as (other, new):
-            os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
-
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
         """Delete a file, or a link itself."""
         try:
@@ -274,33 +266,19 @@ class Root:
     def sync(self, path: Path = "") -> None:
         """Make the names in a folder last through a power cut, where the system can."""
         with suppress(OSError), self.listed(path) as descriptor:
-            if isinstance(descriptor, int):
-                os.fsync(descriptor)
+            os.fsync(descriptor)
 
-    def tighten(self, path: Path = "") -> list[str]:
-        """Take away what others may do with a folder, its files and folders; return the names changed.
+    def tighten(self, path: Path = "") -> bool:
+        """Close a folder of this user to all others, if it is open to them; True if it was.
 
-        Links and the files of other users stay as they are.
+        What is in a closed folder is out of their reach as well.
         """
-        changed: list[str] = []
-        own = os.getuid() if hasattr(os, "getuid") else None
-        pending = [os.fspath(path)]
-        while pending:
-            at = pending.pop()
-            status = self.stat(at)
-            folder, regular = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
-            if status.st_uid == own and (folder or regular) and status.st_mode & 0o077:
-                # Through a descriptor: a link that is put in its place meanwhile is not followed.
-                with self.parent(at) as (above, name):
-                    descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=above)
-                    try:
-                        os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & 0o700)
-                    finally:
-                        os.close(descriptor)
-                    changed.append(at)
-            if folder:
-                pending += [os.path.join(at, name) for name in self.names(at)]
-        return changed
+        with suppress(OSError), self.listed(path) as folder:
+            status = os.fstat(folder)
+            if status.st_uid == os.getuid() and status.st_mode & 0o077:
+                os.fchmod(folder, stat.S_IMODE(status.st_mode) & 0o700)
+                return True
+        return False
 
     # --- paths ---------------------------------------------------------------------------------------------
 
@@ -314,7 +292,7 @@ class Root:
             real, base = os.path.realpath(self.absolute(path)), os.path.realpath(self.path)
         except OSError:  # a link that became something else while it was read
             return self.absolute(path)
-        if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
+        if not is_within(real, base):
             raise Unsafe(_LEAVING, self.absolute(path))
         if is_hidden(real[len(base) :]) and not is_hidden(os.sep.join(self._parts(path))):
             raise Unsafe(TO_HIDDEN, self.absolute(path))
@@ -323,8 +301,8 @@ class Root:
     def _parts(self, path: Path) -> list[str]:
         text = os.fspath(path)
         if os.path.isabs(text):
-            base = self.path if _is_below(text, self.path) else os.path.realpath(self.path)
-            if not _is_below(text, base):
+            base = self.path if is_within(text, self.path) else os.path.realpath(self.path)
+            if not is_within(text, base):
                 raise Unsafe(message("unsafe.outside", "lies outside {folder}", folder=self.path), text)
             text = text[len(base) :]
         parts = [part for part in text.split(os.sep) if part not in ("", os.curdir)]
@@ -333,15 +311,9 @@ class Root:
         return parts
 
     @contextmanager
-    def parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
-        """Hold the folder of a path's last name open; `.` is the root itself.
-
-        For calls relative to a descriptor; None and the whole path where the system lacks descriptors.
-        """
+    def parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Hold the folder of a path's last name open, for calls relative to it; `.` is the root itself."""
         *above, name = self._parts(path) or [os.curdir]
-        if not _RELATIVE:
-            yield None, self._looked_at(above, name, make=make)
-            return
         folder = self._opened(make=make)
         try:
             for part in above:
@@ -364,7 +336,7 @@ class Root:
         with Root(above).parent(own, make=True) as (folder, name):
             return self._descend_or_make(folder, name)
 
-    def _descend(self, folder: int | None, name: str, flags: int = _WALK | _ALWAYS) -> int:
+    def _descend(self, folder: int, name: str, flags: int = _WALK | os.O_NOFOLLOW) -> int:
         try:
             return os.open(name, flags, dir_fd=folder)
         except OSError as error:
@@ -375,41 +347,18 @@ class Root:
                 raise Unsafe(_LINK, name) from error
             raise
 
-    def _descend_or_make(
-        self, folder: int | None, name: str, mode: int = PRIVATE_FOLDER, *, close: bool = False
-    ) -> int:
+    def _descend_or_make(self, folder: int, name: str, mode: int = PRIVATE_FOLDER) -> int:
         with suppress(FileExistsError):
             if name != os.curdir:
                 os.mkdir(name, mode, dir_fd=folder)
-                self._give_folder(folder, name)
-        below = self._descend(folder, name) if _RELATIVE else -1
-        if close and below >= 0:
-            os.close(below)
-        return below
-
-    def _give_folder(self, folder: int | None, name: str) -> None:
-        """Give a folder that was just made to the owner of its parent; see `_give`."""
-        if folder is None or not _is_for_another(folder):
-            return
-        made = self._descend(folder, name, _LIST)
-        try:
-            # A user who may write to the parent could have replaced it.
-            if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
-                _give(made, folder)
-        finally:
-            os.close(made)
-
-    def _looked_at(self, above: list[str], name: str, *, make: bool) -> str:
-        """Return the whole path, for systems without relative opens; check that no component is a link."""
-        at = self.path
-        for part in above:
-            at = os.path.join(at, part)
-            with suppress(FileExistsError):
-                if make:
-                    os.mkdir(at, PRIVATE_FOLDER)
-            if os.path.islink(at):
-                raise Unsafe(_LINK, at)
-        return os.path.normpath(os.path.join(at, name))
+                if _is_for_another(folder):
+                    made = self._descend(folder, name, _LIST)
+                    try:
+                        if not os.listdir(made):  # its owner could have replaced it
+                            _give(made, folder)
+                    finally:
+                        os.close(made)
+        return self._descend(folder, name)
 
     def _has(self, path: Path, kind: object) -> bool:
         try:
@@ -418,8 +367,9 @@ class Root:
             return False
 
 
-def _is_below(path: str, base: str) -> bool:
-    return path == base or path.startswith(base.rstrip(os.sep) + os.sep)
+def is_within(path: str, root: str) -> bool:
+    """Tell whether `path` is `root` or lies below it; both real or both normalised."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def is_hidden(path: str) -> bool:
@@ -430,7 +380,7 @@ def is_hidden(path: str) -> bool:
 def open_named(path: Path) -> BufferedReader:
     """Open a regular file for reading that its owner named, wherever links lead from there.
 
-    For what no folder from elsewhere names: models, key files, files told on the command line.
+    For files that no folder from elsewhere names: models, key files, files of the command line.
     """
     folder, name = os.path.split(os.path.realpath(path))
     return Root(folder).open(name)
@@ -455,25 +405,14 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     return data
 
 
-def _read_regular(folder: int | str, name: str, path: str) -> Read:
-    """Return what a regular file in a folder that was entered holds."""
-    at, name = (folder, name) if isinstance(folder, int) else (None, os.path.join(folder, name))
-    with os.fdopen(open_regular(at, name, os.O_RDONLY, PRIVATE_FILE, path), "rb") as file:
-        status = os.fstat(file.fileno())
-        return read_whole(file, path), status
-
-
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
     """Open a regular file in an open folder; `path` is how errors name it.
 
     Raises `Unsafe`.
     """
-    truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC  # not before it is known to be ours
+    truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC | _FILE  # not before it is known to be ours
     try:
-        if folder is not None and flags & os.O_CREAT and _is_for_another(folder):
-            descriptor = _open_or_give(folder, name, flags | _FILE, mode)
-        else:
-            descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
+        descriptor = os.open(name, flags, mode, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unsafe(_LINK, path) from error
@@ -484,6 +423,9 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             _refuse(status.st_mode, path)
+        # Empty and without another name: no file of root's that its owner has linked or filled.
+        if folder is not None and flags & os.O_CREAT and (status.st_size, status.st_nlink) == (0, 1):
+            _give(descriptor, folder)
         if truncates:
             os.ftruncate(descriptor, 0)
     except BaseException:
@@ -493,32 +435,17 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
 
 
 def _is_for_another(folder: int) -> bool:
-    """Tell whether this process may give away what it makes in a folder, and another user owns that."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0 != os.fstat(folder).st_uid
-
-
-def _open_or_give(folder: int, name: str, flags: int, mode: int) -> int:
-    """Open a file as `os.open` does, and give one that is made to the owner of its folder."""
-    while True:
-        if not flags & os.O_EXCL:
-            with suppress(FileNotFoundError):
-                return os.open(name, flags & ~os.O_CREAT, dir_fd=folder)
-        try:
-            descriptor = os.open(name, flags | os.O_EXCL, mode, dir_fd=folder)
-        except FileExistsError:
-            if flags & os.O_EXCL:
-                raise
-            continue  # somebody has made it meanwhile
-        _give(descriptor, folder)
-        return descriptor
+    """Tell whether this process may give away new files of a folder, and another user owns that."""
+    return os.geteuid() == 0 != os.fstat(folder).st_uid
 
 
 def _give(descriptor: int, folder: int) -> None:
-    """Give what root has made to the owner of its folder, who could not open it otherwise."""
+    """Give a new file or folder of root's to the owner of its folder, who could not open it otherwise."""
     owner = os.fstat(folder)
     # Where root may not (some network disks), it stays as it is: `doctor` names it.
-    with suppress(OSError):
-        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    if _is_for_another(folder) and os.fstat(descriptor).st_uid == 0:
+        with suppress(OSError):
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def _refuse(mode: int, path: str) -> NoReturn:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -60,15 +60,8 @@ def standing(path: Path) -> Iterator[str]:
 
 def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
     """Return what changes whenever a file, its log or its journal is written."""
-    found = []
-    for suffix in ("", *_LOGS):
-        try:
-            status = os.stat(f"{path}{suffix}")
-        except OSError:
-            found.append((0, 0, 0))
-        else:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
+    found = (_status(path, suffix) for suffix in ("", *_LOGS))
+    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) if one else (0, 0, 0) for one in found)
 
 
 class Verdict(NamedTuple):
@@ -102,43 +95,36 @@ def check(connection: apsw.Connection, *, thorough: bool = True) -> Verdict:
 
 
 def _copy(path: Path, copy: str) -> None:
+    """Copy a database with its logs, by SQLite's own reader.
+
+    Closing our own descriptor would drop the locks that this process has on it
+    (https://sqlite.org/howtocorrupt.html, 2.2).
+    """
+    root = paths.root_of(path)
     for _ in range(_ATTEMPTS):
         before = marks(path)
-        with _opened(path) as file, open(copy, "wb") as target:
-            size = file.xFileSize() if file else 0
-            for start in range(0, size, 1 << 22):
-                target.write(file.xRead(min(1 << 22, size - start), start))  # type: ignore[union-attr]
+        with open(copy, "wb") as target:
+            if root.is_file(path):  # a fifo would be waited for
+                file = apsw.VFSFile("", os.path.abspath(path), [_READ, 0])
+                try:
+                    for start in range(0, size := file.xFileSize(), 1 << 22):
+                        target.write(file.xRead(min(1 << 22, size - start), start))
+                finally:
+                    file.xClose()
         for log in filter(partial(_bytes, path), _LOGS):
-            with paths.root_of(path).open(f"{path}{log}") as source, open(f"{copy}{log}", "wb") as target:
+            with root.open(f"{path}{log}") as source, open(f"{copy}{log}", "wb") as target:
                 shutil.copyfileobj(source, target)
         if marks(path) == before:
             return
     raise NoteUnreadable(paths.shown(path), BUSY)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[apsw.VFSFile | None]:
-    """A database as a file; None if it cannot be read.
-
-    By SQLite's own reader: closing our own descriptor would drop the locks that this process has on it
-    (https://sqlite.org/howtocorrupt.html, 2.2).
-    """
-    if not paths.root_of(path).is_file(path):  # a fifo would be waited for
-        yield None
-        return
-    try:
-        file = apsw.VFSFile("", os.path.abspath(path), [_READ, 0])
-    except (apsw.Error, UnicodeEncodeError):
-        yield None
-        return
-    try:
-        yield file
-    finally:
-        file.xClose()
+def _status(path: Path, suffix: str) -> os.stat_result | None:
+    with suppress(OSError):
+        return os.stat(f"{path}{suffix}")
+    return None
 
 
-def _bytes(path: Path, suffix: str = "") -> int:
-    try:
-        return os.stat(f"{path}{suffix}").st_size
-    except OSError:
-        return 0
+def _bytes(path: Path, suffix: str) -> int:
+    status = _status(path, suffix)
+    return status.st_size if status else 0

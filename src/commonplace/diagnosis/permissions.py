@@ -102,7 +102,7 @@ def folders(case: Case) -> Iterator[Finding]:
                 "permissions.folders",
                 "warning",
                 message("folders.open", "others may look into {folder}", folder=paths.shown(folder)),
-                message("folders.close", f"{SYNC}: it closes the folder, with all that is in it"),
+                message("folders.close", f"{SYNC}: it closes the folder"),
             )
             break
     else:

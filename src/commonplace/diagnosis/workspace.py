@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from commonplace.base import paths, remedies
+from commonplace.base.locks import is_held
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, barred, listed
@@ -329,29 +330,3 @@ def temporary(workspace: paths.Workspace, now_s: float) -> list[str]:
             ):
                 found.append(os.path.relpath(entry.path, workspace.root))
     return found
-
-
-if sys.platform == "win32":
-
-    def is_held(path: Path) -> bool:
-        """Whether a process holds a lock file; Windows does not tell without taking it."""
-        return False
-
-else:
-    import fcntl
-
-    def is_held(path: Path) -> bool:
-        """Whether a process holds a lock file; asked with a shared lock, which is given back at once."""
-        try:
-            descriptor = paths.root_of(path).descriptor(path, os.O_RDONLY)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:  # a file system without locks
-            return False
-        finally:
-            os.close(descriptor)
-        return False

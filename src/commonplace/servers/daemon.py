@@ -18,7 +18,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -208,14 +208,14 @@ def others(workspace: Workspace) -> Iterator[Running]:
 
 def _found(note: Path) -> Running | None:
     lock = _lock(note)
-    if not _is_held(lock):
+    if not locks.is_held(lock):
         return None
     end = time.monotonic() + START_NOTE_S
     while True:
         running = _noted(note)
         if running is not None and started(running.pid) == running.started:
             return running
-        if not _is_held(lock):
+        if not locks.is_held(lock):
             return None
         if time.monotonic() > end:
             raise ConfigError(
@@ -249,7 +249,7 @@ def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
     except OSError as error:
         raise ConfigError("serve", f"process {running.pid} cannot be ended: {paths.reason(error)}") from error
     end, lock = time.monotonic() + wait_s, _lock(paths.server_note(workspace))
-    while started(running.pid) == running.started and _is_held(lock):
+    while started(running.pid) == running.started and locks.is_held(lock):
         if time.monotonic() > end:
             raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
@@ -332,17 +332,6 @@ def started(pid: int) -> str:
         )
         return done.stdout.strip()
     return ""
-
-
-def _is_held(lock: Path) -> bool:
-    """Whether somebody holds the lock; looking for less than a start waits for it."""
-    try:
-        with locks.locked(lock, timeout_s=0) if lock.exists() else nullcontext():
-            return False
-    except locks.LockTimeout:
-        return True
-    except NoteUnreadable:
-        return False
 
 
 def _write(path: Path, running: Running) -> None:

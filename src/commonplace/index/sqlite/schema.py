@@ -134,7 +134,7 @@ def _reason(path: str, error: apsw.Error) -> str:
         return BROKEN
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
-    if refused := base.refusal(root_of(path), path, error):
+    if refused := base.refusal(error):
         return refused
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
