@@ -257,8 +257,9 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = paths.reason(error)
-        reason = shortage(error) or (paths.to_remove(told) if isinstance(error, Unsafe) else told)
+        reason = shortage(error) or paths.reason(error)
+        if isinstance(error, Unsafe):
+            reason = message("file.remove", "{reason}; remove it", reason=reason)
         raise NoteUnreadable(paths.shown(path), reason) from error
     except UnicodeDecodeError as error:  # we wrote UTF-8
         raise NoteUnreadable(paths.shown(path), DAMAGED) from error

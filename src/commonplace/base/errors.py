@@ -88,6 +88,12 @@ class WorkspaceNotFound(CommonplaceError):
         self.start, self.around = start, around
 
 
+class _OfPath(CommonplaceError):
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(said("place", "{place}: {reason}", place=path, reason=reason))
+        self.path, self.reason = path, reason
+
+
 NO_NOTE = said("note.missing", "no such note")
 
 
@@ -97,48 +103,27 @@ class NoteNotFound(CommonplaceError):
     def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = NO_NOTE) -> None:
         hint = "; did you mean {near}?" if suggestions else ""
         code = "place.near" if suggestions else "place"
-        super().__init__(
-            said(code, f"{{place}}: {{reason}}{hint}", place=path, reason=reason, near=suggestions)
-        )
-        self.path = path
-        self.suggestions = tuple(suggestions)
-        self.reason = reason
+        told = said(code, f"{{place}}: {{reason}}{hint}", place=path, reason=reason, near=suggestions)
+        super().__init__(told)
+        self.path, self.suggestions, self.reason = path, tuple(suggestions), reason
 
 
-class OutsideRoots(CommonplaceError):
+class OutsideRoots(_OfPath):
     """A path that leaves the workspace and its collections."""
-
-    def __init__(
-        self,
-        path: str,
-        reason: str = said("path.outside", "lies outside the workspace and its collections"),
-    ) -> None:
-        super().__init__(said("place", "{place}: {reason}", place=path, reason=reason))
-        self.path = path
 
 
 class UnknownCollection(CommonplaceError):
     """A name that is not a collection's."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        unknown = "unknown collection {name!r}; known: {known}"
-        none = "unknown collection {name!r}; known: none"
-        super().__init__(
-            said("collection.unknown", unknown, name=name, known=tuple(known))
-            if known
-            else said("collection.none", none, name=name)
-        )
-        self.name = name
-        self.known = tuple(known)
+        code = "collection.unknown" if known else "collection.none"
+        unknown = f"unknown collection {{name!r}}; known: {'{known}' if known else 'none'}"
+        super().__init__(said(code, unknown, name=name, known=tuple(known)))
+        self.name, self.known = name, tuple(known)
 
 
-class NoteUnreadable(CommonplaceError):
+class NoteUnreadable(_OfPath):
     """A file that cannot be read or written."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(said("place", "{place}: {reason}", place=path, reason=reason))
-        self.path = path
-        self.reason = reason
 
 
 class TextLost(NoteUnreadable):
@@ -168,8 +153,7 @@ class IndexUnavailable(CommonplaceError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(said("index.unavailable", "index {path}: {reason}", path=path, reason=reason))
-        self.path = path
-        self.reason = reason
+        self.path, self.reason = path, reason
 
     @property
     def remedy(self) -> Message:
@@ -203,10 +187,8 @@ class ProviderError(CommonplaceError):
         status: int | None = None,
     ) -> None:
         super().__init__(f"{provider}: {message}")
-        self.provider = provider
-        self.retry_after_s = retry_after_s
-        self.permanent = permanent
-        self.status = status
+        self.provider, self.retry_after_s = provider, retry_after_s
+        self.permanent, self.status = permanent, status
 
 
 class BudgetExceeded(CommonplaceError):
@@ -218,10 +200,7 @@ class BudgetExceeded(CommonplaceError):
 
     def __init__(self, key: str, message: str, *, cap: float = 0, spent: float = 0, asked: float = 0) -> None:
         super().__init__(f"{key}: {message}")
-        self.key = key
-        self.cap = cap
-        self.spent = spent
-        self.asked = asked
+        self.key, self.cap, self.spent, self.asked = key, cap, spent, asked
 
 
 class MissingExtra(CommonplaceError):
@@ -230,9 +209,6 @@ class MissingExtra(CommonplaceError):
     def __init__(self, feature: str, extra: str) -> None:
         from commonplace.base import installation
 
-        self.feature = feature
-        self.extra = extra
-        self.remedy = installation.add_extra(extra)
-        super().__init__(
-            said("extra", "{feature} needs an extra: {remedy}", feature=feature, remedy=self.remedy or extra)
-        )
+        self.feature, self.extra, self.remedy = feature, extra, installation.add_extra(extra)
+        needs = "{feature} needs an extra: {remedy}"
+        super().__init__(said("extra", needs, feature=feature, remedy=self.remedy or extra))

@@ -290,16 +290,9 @@ def check_open(folder: Path) -> None:
 
 def barrier(folder: Path) -> Path | None:
     """Return the folder that this user may not enter, on the way into one; None if all are open."""
-    if os.access(folder, os.X_OK):
-        return None
-    for place in (folder, *folder.parents):
-        try:
-            entered = os.access(place, os.X_OK) or not stat.S_ISDIR(os.stat(place).st_mode)
-        except PermissionError:
-            continue
-        except OSError:
-            return None
-        return None if entered else place
+    for place in (*reversed(folder.parents), folder):
+        if not os.access(place, os.X_OK):
+            return place if os.path.isdir(place) else None
     return None
 
 
@@ -490,11 +483,6 @@ def reason(error: OSError) -> Message:
 def no_file(path: Path | str) -> Message:
     """Say that a path does not exist."""
     return message("path.neither", "{path} is neither a file nor a folder", path=shown(path))
-
-
-def to_remove(reason: str) -> Message:
-    """Say of something in the way what it is, and to remove it."""
-    return message("file.remove", "{reason}; remove it", reason=reason)
 
 
 def shown(path: Path | str) -> str:

@@ -122,16 +122,6 @@ def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, .
     return found
 
 
-def with_updates(
-    collections: Mapping[str, Collection], updates: Mapping[str, tuple[str, ...]]
-) -> dict[str, Collection]:
-    """Return collections with the update commands of their folders."""
-    return {
-        name: one._replace(update=updates.get(os.path.realpath(one.path), ()))
-        for name, one in collections.items()
-    }
-
-
 def check_name(name: str) -> None:
     """Raise ConfigError unless `name` may name a collection."""
     if name == WORKSPACE_COLLECTION:

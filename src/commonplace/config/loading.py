@@ -90,7 +90,11 @@ def trace(
     inner = collections.collections_in(workspace.content, root, path, outside=False)
     inner, omissions = collections.restricted(inner, os.fspath(root), paths.shown(path))
     outer = collections.collections_in(own, root, user.path, outside=True)
-    found = collections.with_updates(outer | inner, collections.updates_in(own, user.path))
+    updates = collections.updates_in(own, user.path)
+    found = {
+        name: one._replace(update=updates.get(os.path.realpath(one.path), ()))
+        for name, one in (outer | inner).items()
+    }
     with access.discreet(user, agent):
         folders = [os.fspath(root), *(one.place for one in found.values())]
         access.check_apart(allowed, root, folders, user, environ)
