@@ -65,6 +65,7 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
         if new or not os.path.lexists(path):
             root.make_folder(path.parent)
             root.tighten(path.parent)
+            root.unlink(path, missing_ok=True)  # whose mode may be open
             root.exchange(path, f"{secrets.token_urlsafe(32)}\n".encode("ascii"))
         with root.open(path) as file:
             status = os.fstat(file.fileno())
