@@ -198,8 +198,6 @@ def _read(end: float | None) -> bytes:
 
 def _has_more(data: bytearray, end: float | None) -> bool:
     """Whether there is more to read, or the end of it; waits for that."""
-    if os.name == "nt":
-        return True
     from select import select
 
     waits = [] if end is None else [max(0.0, end - time.monotonic())]
@@ -307,8 +305,6 @@ def _watched(workspace: str | None, agent: str, event: bytes, *, is_named: bool)
     That process waits for the end of this one. It counts an answer that came too late, and hands the event
     to a server, which loads its models now and gives what is missing with the next message.
     """
-    if not hasattr(os, "fork"):
-        return lambda how: None
     ends, begins = os.pipe()
     if not _forked():
         os.close(ends)
@@ -345,8 +341,6 @@ _BOOL = {True: b"true", False: b"false"}
 
 def _forked() -> bool:
     """Go on in a process of its own, which the client does not wait for; False in this one."""
-    if not hasattr(os, "fork"):
-        return True
     if os.fork():
         return False
     os.setsid()

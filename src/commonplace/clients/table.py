@@ -48,8 +48,6 @@ def _spelled(name: str, environ: Mapping[str, str]) -> Path:
         return Path(name)
     if sys.platform == "darwin":
         base = "Library/Application Support"
-    elif sys.platform == "win32":
-        base = environ.get("APPDATA") or "AppData/Roaming"
     else:
         base = environ.get("XDG_CONFIG_HOME") or ".config"
     return Path(base, name.removeprefix("{config}/"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,7 +26,7 @@ _SYSTEM = 0  # files of root are not foreign to anybody
 def settings(case: Case) -> Iterator[Finding]:
     """See that nobody else can write the user's settings: they name commands and addresses."""
     path = config.user_file(case.environ)
-    if sys.platform == "win32" or not path.exists():
+    if not path.exists():
         return
     troubled = [finding for place in (path, path.parent) if (finding := _writable_by_others(place))]
     yield from troubled
@@ -71,7 +70,7 @@ def keys(case: Case) -> Iterator[Finding]:
     """See that nobody else can read the files that hold keys."""
     for name in ("embedding", "reranking", "llm"):
         path = credentials.file_of(getattr(getattr(case.settings, name), "key", ""))
-        if path and sys.platform != "win32" and path.exists():
+        if path and path.exists():
             yield key_file(path, f"{name}.key")
 
 
@@ -113,7 +112,7 @@ def folders(case: Case) -> Iterator[Finding]:
 def owners(case: Case) -> Iterator[Finding]:
     """See that our files, and notes that are closed to others, belong to the owner of the workspace."""
     workspace = case.workspace
-    owner = None if workspace is None or sys.platform == "win32" else _owner(workspace)
+    owner = None if workspace is None else _owner(workspace)
     if workspace is None or owner is None or os.geteuid() not in (owner, _SYSTEM):  # who only reads here
         return
     foreign = list(_foreign(workspace, owner, time.monotonic() + WALK_S))
@@ -178,7 +177,7 @@ def caches(case: Case) -> Iterator[Finding]:
             f"chmod u+rwx {paths.shown(above)}",
         )
         return
-    others = 0 if sys.platform == "win32" else stat.S_IRGRP | stat.S_IROTH
+    others = stat.S_IRGRP | stat.S_IROTH
     files = [folder / name for name in CACHES if (folder / name).exists()]
     readable = [paths.shown(file) for file in files if file.stat().st_mode & others]
     if not readable:

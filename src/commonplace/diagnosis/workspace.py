@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -79,12 +78,11 @@ def folder(case: Case) -> Iterator[Finding]:
 
 def _writing(place: Path) -> str:
     """What helps where nothing can be written to a folder, if that is not meant."""
-    if sys.platform != "win32":
-        if os.statvfs(place).f_flag & os.ST_RDONLY:
-            remedy = remedies.say("files.readonly")
-            return message("unless_meant.remedy", "{remedy}, if that is not meant", remedy=remedy)
-        if paths.another_user(os.stat(place).st_uid):
-            return remedies.say("workspace.collect")
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        remedy = remedies.say("files.readonly")
+        return message("unless_meant.remedy", "{remedy}, if that is not meant", remedy=remedy)
+    if paths.another_user(os.stat(place).st_uid):
+        return remedies.say("workspace.collect")
     command = f"chmod u+w {shlex.quote(paths.shown(place))}"
     return message("unless_meant", "{command}, if that is not meant", command=command)
 

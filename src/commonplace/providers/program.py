@@ -108,8 +108,5 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a program that still runs, with all its children."""
     if process.returncode is None:  # until it is waited for, its number cannot belong to another process
         with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()

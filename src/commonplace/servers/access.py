@@ -75,7 +75,7 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
         remedy = "name a file with --token-file, or serve without one (--no-token)"
         message = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
         raise ConfigError("serve", message) from error
-    safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+    safe = status.st_uid == os.geteuid() and not status.st_mode & 0o077
     if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
         wrong = "it holds no token" if safe else "others may know it"
         remedy = "make another with `commonplace serve --new-token`"

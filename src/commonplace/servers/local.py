@@ -105,8 +105,6 @@ def _folder() -> str | None:
 
 def _folders() -> list[str]:
     """Where sockets of this user may lie: this program's first, then those of others."""
-    if not hasattr(_socket, "AF_UNIX"):  # Windows: every program works by itself
-        return []
     user, runtime = os.geteuid(), os.environ.get("XDG_RUNTIME_DIR", "")
     of_user = f"commonplace-{user}"
     own = os.path.join(os.environ.get("TMPDIR") or "/tmp", of_user)  # noqa: S108 - who owns it is looked at

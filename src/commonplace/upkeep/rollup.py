@@ -179,7 +179,7 @@ def _restrict(workspace: paths.Workspace, path: str, mode: int) -> None:
     """Take the permissions from a note that `mode` lacks: a closed day stays closed in an open month."""
     with suppress(OSError), workspace.files.open(path, links=True) as file:
         now = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if now & mode != now and hasattr(os, "fchmod"):
+        if now & mode != now:
             os.fchmod(file.fileno(), now & mode)
 
 
