@@ -33,8 +33,8 @@ def test_a_file_with_every_former_key_loads_and_names_each_once(tmp_path: Path) 
 
 
 def test_a_former_key_does_no_harm_in_a_workspaces_file(tmp_path: Path) -> None:
-    settings_file(tmp_path).write_text("\n".join(f"{name} = 1" for name in IGNORED))
-    assert len(config.load(tmp_path).warnings) == len(IGNORED)
+    settings_file(tmp_path).write_text("\n".join(f"{name} = 1" for name in GONE))
+    assert len(config.load(tmp_path).warnings) == len(GONE)
 
 
 @pytest.mark.parametrize("name", CAPS)

@@ -36,11 +36,9 @@ FULL = message("disk.is_full", "the disk is full")
 QUOTA = message("disk.quota", "your quota on this disk is used up; delete what you do not need")
 # We use no trigger and no view; those of a foreign file are never run.
 _HARDENED = (
-    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
-    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
-    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
-    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
-)
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1), (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+)  # fmt: skip
 
 
 # --- opening --------------------------------------------------------------------------------------------
@@ -73,19 +71,15 @@ def connect(
         from urllib.parse import quote
 
         name, flags = f"file:{quote(name)}?{query}", flags | apsw.SQLITE_OPEN_URI
-    return hardened(apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW))
+    connection = apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
+    for option, value in _HARDENED:
+        connection.config(option, value)
+    return connection
 
 
 def memory() -> apsw.Connection:
     """Open a database that lives as long as its connection."""
     return apsw.Connection(":memory:")
-
-
-def hardened(connection: apsw.Connection) -> apsw.Connection:
-    """Switch off what a foreign schema could make a connection do, and return it."""
-    for option, value in _HARDENED:
-        connection.config(option, value)
-    return connection
 
 
 def full_text(connection: apsw.Connection) -> list[str]:

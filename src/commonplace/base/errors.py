@@ -95,6 +95,7 @@ class _OfPath(CommonplaceError):
 
 
 NO_NOTE = said("note.missing", "no such note")
+OUTSIDE = said("path.outside", "lies outside the workspace and its collections")
 
 
 class NoteNotFound(CommonplaceError):
@@ -110,6 +111,9 @@ class NoteNotFound(CommonplaceError):
 
 class OutsideRoots(_OfPath):
     """A path that leaves the workspace and its collections."""
+
+    def __init__(self, path: str, reason: str = OUTSIDE) -> None:
+        super().__init__(path, reason)
 
 
 class UnknownCollection(CommonplaceError):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commonplace.base.digests import sha256
 from commonplace.base.errors import (
+    OUTSIDE,
     AccessDenied,
     ConfigError,
     NoteNotFound,
@@ -527,4 +528,4 @@ def _why_outside(path: Path, roots: Sequence[Path]) -> str:
         return message("path.link", "a symlink that leaves the workspace and its collections")
     if ".." in Path(path).parts:
         return message("path.up", "'..' leaves the workspace and its collections")
-    return "lies outside the workspace and its collections"
+    return OUTSIDE

@@ -194,10 +194,10 @@ def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
     layer = Layer({}, {}, [])
     for name, value, where, source in given:
         if name in GONE:
-            told = f"{where} is gone: {GONE[name]}"
-            if ".max_" in name and "_a_" in name:  # a cap of costs, which nothing else would keep
-                raise ConfigError(name, told)
-            layer.warnings.append(f"{name} {told}")
+            # A cap of the owner's costs, which nothing else would keep.
+            if ".max_" in name and "_a_" in name and (file is None or file.own):
+                raise ConfigError(name, f"{where} is gone: {GONE[name]}")
+            layer.warnings.append(f"{name} {where} is gone: {GONE[name]}")
             continue
         key = keys.find(name, where)
         if file is not None and not (key.harmless or file.own):
