@@ -107,8 +107,8 @@ def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's caches: XDG on Linux, Caches on macOS."""
-    moved = _moved(environ)
-    return moved / "cache" if moved else _user_dir(environ, "XDG_CACHE_HOME", ".cache", "Library/Caches")
+    own = ("XDG_CACHE_HOME", ".cache", "Library/Caches")
+    return moved / "cache" if (moved := _moved(environ)) else _user_dir(environ, *own)
 
 
 def user_state_dir(environ: Mapping[str, str] | None = None) -> Path:
@@ -134,8 +134,7 @@ def _moved(environ: Mapping[str, str] | None) -> Path | None:
 
 def home(environ: Mapping[str, str] | None = None) -> Path:
     """Return the user's home folder."""
-    named = (os.environ if environ is None else environ).get("HOME")
-    return Path(named or os.path.expanduser("~"))
+    return Path((os.environ if environ is None else environ).get("HOME") or os.path.expanduser("~"))
 
 
 def _name_of(root: Path, agent: str = "") -> str:
@@ -309,8 +308,8 @@ def barred(place: Path) -> tuple[Message, str]:
         remedy = "workspace.collect" if place.name == DERIVED_FOLDER else "workspace.ask"
         closed = message("place.foreign", "belongs to {user}, who has closed it", user=user)
         return closed, remedies.say(remedy)
-    mode = "rwx" if place.is_dir() else "rw"
-    return message("place.closed", "is closed"), f"chmod u+{mode} {shlex.quote(os.fspath(place))}"
+    command = f"chmod u+{'rwx' if place.is_dir() else 'rw'} {shlex.quote(os.fspath(place))}"
+    return message("place.closed", "is closed"), command
 
 
 def another_user(number: int) -> str:
