@@ -8,7 +8,6 @@ What came too late is counted, and given with the next message. All others are h
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from _thread import start_new_thread
@@ -271,7 +270,6 @@ def _without_server(root: str, agent: str, data: bytes, tell: Tell, *, is_named:
                 local.launch(root)
             ClientEvents(memory, agent).answer(event)
         os._exit(0)
-    gc.disable()  # what a tenth of a second leaves behind is not worth looking for
     with open_memory(root, agent, is_named=is_named, words_alone=True) as memory:
         # The queue of sessions is left to whoever is not waited for.
         text, given = ClientEvents(memory, agent, later=lambda work: None).compose(event)

@@ -5,7 +5,6 @@ Whatever is not understood here to the letter (help, mistakes, rarer spellings) 
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -52,7 +51,6 @@ def run(arguments: Sequence[str]) -> int | None:
                 return connect(**options)
             from commonplace.cli import searching
 
-            gc.disable()  # what a tenth of a second leaves behind is not worth looking for
             return searching.search(words, **options)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
         return failures.end(error, debug=debug)
