@@ -22,11 +22,11 @@ TEXTS = st.one_of(st.text(max_size=400), st.lists(LINES, max_size=40).map("\n".j
 SETTINGS = [
     DEFAULT,
     ChunkSettings(target=40, line=100, piece=60),
-    ChunkSettings(target=200, wide=4),
+    ChunkSettings(target=200),
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "wide"])
+@pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "medium"])
 @given(text=TEXTS)
 @example(text="---\n---\n0")
 @example(text="**Ann** 10:32\nBob 10:33\n" * 3)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +140,13 @@ class Contract:
         assert index.rebuild_reason is None
         assert vectors.contexts() == {"": "Everything."}
         assert index.statistics().vectors == 5
+
+    def test_what_is_shown_of_a_passage_is_kept(self, index: Index) -> None:
+        cut = entry(("docs", "plan.md"))
+        shown = (2, 9, [(1, 2)], "```sh")
+        index.write([[cut._replace(passages=[replace(one, shown=shown) for one in cut.passages])]])
+        (row,) = index.passages([index.statistics().last_passage])
+        assert json.loads(row.shown or "") == [2, 9, [[1, 2]], "```sh"]
 
     # --- what is known ------------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ class MemoryIndex:
             candidate = Candidate(
                 state.next(2), own, sections[cut], passage.start_line, passage.end_line, passage.text,
                 entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
-                base.traits(passage),
+                base.traits(passage), json.dumps(passage.shown) if passage.shown else None,
             )  # fmt: skip
             source = Source(
                 *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns

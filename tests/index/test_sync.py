@@ -75,7 +75,7 @@ def dump(index: SqliteIndex) -> list[object]:
         ).fetchall(),
         ask(
             "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, p.day, p.until, v.key, v.vector,"
-            " p.speakers, p.wide, p.script, p.section_id - n.first_section FROM passages p"
+            " p.speakers, p.wide, p.script, p.shown, p.section_id - n.first_section FROM passages p"
             " JOIN notes n ON n.id = p.note_id LEFT JOIN vectors v ON v.id = p.vector_id"
             " ORDER BY n.path, p.id - n.first_passage"
         ).fetchall(),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.index.base import Candidate
-from commonplace.search import completion
+from commonplace.chunking import passages
+from commonplace.markdown.document import parse
 from commonplace.types import Hit
 
 Search = Callable[[str, str], list[Hit]]
@@ -81,10 +80,11 @@ def test_a_fence_that_is_too_long_is_cut_and_closed(search: Search) -> None:
     assert hit.text.split("\n")[1:-1] == lines[hit.start_line - 4 : hit.end_line - 3]
 
 
-def test_deep_inside_a_fence_lines_are_lines(search: Search) -> None:
+def test_deep_inside_a_fence_both_marks_are_shown(search: Search) -> None:
     lines = [f"run step_{n} --with-an-option-that-is-long --and-another-one" for n in range(200)]
     hit = search("# N\n\n```sh\n" + "\n".join(lines) + "\n```\n", "step_100")[0]
-    assert hit.text.split("\n") == lines[hit.start_line - 4 : hit.end_line - 3]
+    assert hit.text.split("\n") == ["```sh", *lines[hit.start_line - 4 : hit.end_line - 3], "```"]
+    assert hit.lead == 1
 
 
 def test_what_is_never_closed_is_no_fence(search: Search) -> None:
@@ -184,23 +184,10 @@ def test_what_the_question_excludes_completes_nothing(question: str, tmp_path: P
     "line",
     ["- tea {0}", "| tea {0} | x |", "tea {0} goes on and on", "```\ntea {0}", "- tea {0}\n  and more"],
 )
-def test_hits_of_one_section_take_work_by_their_number(line: str) -> None:
-    own = Hit("n.md", 1, 1, "", 1.0, "n", (), None, "w", "abcdef")
-
+def test_sections_take_work_by_their_length(line: str) -> None:
     def calls(count: int) -> int:
-        """How many calls it takes to complete some hits that stand in one section."""
-        lines = "\n".join(map(line.format, range(count))).split("\n")
-        rows = {
-            number: Candidate(number, 1, 1, number, number, text, 0.0) for number, text in enumerate(lines, 1)
-        }
-        pairs = [
-            (row, replace(own, start_line=number, end_line=number, text=row.text))
-            for number, row in rows.items()
-        ][::8]
-
-        def read(ids: Iterable[int]) -> list[Candidate]:
-            return [rows[one] for one in ids if one in rows]
-
+        """How many calls it takes to cut a section and complete its passages."""
+        note = parse("\n".join(map(line.format, range(count))), "n.md")
         number = 0
 
         def counted(frame: object, event: str, argument: object) -> None:
@@ -210,7 +197,7 @@ def test_hits_of_one_section_take_work_by_their_number(line: str) -> None:
         before = sys.getprofile()
         sys.setprofile(counted)
         try:
-            completion.complete(read, set, pairs, len(pairs))
+            passages.split(note)
         finally:
             sys.setprofile(before)
         return number

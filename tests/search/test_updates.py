@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.index.base import Candidate
+from commonplace.index.base import Candidate, Traits
+from commonplace.markdown.turns import speaker
 from commonplace.search import order, query
 from commonplace.search.order import COMPARED, GAP
 from commonplace.search.ranking import Ranked
@@ -24,7 +25,12 @@ NEW = "**User:** I've now added 52 sources to my Zotero library."
 def ranked(*said: tuple[str, float], note: int = 1, turns: float = 0.0) -> list[Ranked]:
     """Passages of one note in the order of their lines, sorted by score."""
     items = [
-        Ranked(Candidate(line, note, 1, line, line, text, turns), score, {"words": score}, score)
+        Ranked(
+            Candidate(line, note, 1, line, line, text, turns, traits=Traits(speaker(text) or "")),
+            score,
+            {"words": score},
+            score,
+        )
         for line, (text, score) in enumerate(said, 1)
     ]
     return sorted(items, key=lambda item: -item.score)

@@ -1,4 +1,4 @@
-"""Where a long line may be cut, and how large a line is."""
+"""Where a long line may be cut."""
 
 from __future__ import annotations
 
@@ -25,17 +25,6 @@ def pieces(line: str, limit: int) -> list[str]:
         start += size
     result.append(line[start:].strip())
     return [piece for piece in result if piece]
-
-
-def width(line: str, wide: int) -> int:
-    """Size of a line when a wide character counts as `wide`.
-
-    A CJK character takes three bytes in UTF-8, so half of what the bytes are more than the characters is
-    their number; accented letters count a little over one, which is near enough.
-    """
-    if line.isascii():
-        return len(line)
-    return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 
 def _last(pattern: re.Pattern[str], window: str, least: int) -> int:

@@ -19,6 +19,7 @@ from commonplace.base.filetypes import Grammar
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.markdown import structure
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class _Outline(NamedTuple):
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a program into sections and passages, which together cover every non-blank line once."""
     lines, grammar, outline = note.lines, filetypes.of(note.path), _Outline()
-    sums = list(accumulate((breakpoints.width(line, settings.wide) + 1 for line in lines), initial=0))
+    sums = list(accumulate((structure.width(line) + 1 for line in lines), initial=0))
     if grammar and 0 < sums[-1] <= min(_LARGEST, _WIDEST * len(lines)) and usable(grammar):
         outline = _outline(lines, grammar, sums, settings.code)
     costs = _costs(lines)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
@@ -28,8 +28,9 @@ from commonplace.chunking.settings import (
     STRUCK,
     ChunkSettings,
 )
-from commonplace.markdown import comments, statements, struck, structure, turns
+from commonplace.markdown import comments, fences, statements, struck, structure, turns
 from commonplace.markdown import standing as standing_instructions
+from commonplace.markdown.shown import TALK, Completion
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from commonplace.types import Statement
 
 Stretch = tuple[int, int, str]  # first line, last line, text
-_Annotated = tuple[int, int, str, Mapping[str, str] | None, tuple[str, ...]]  # and annotations, speakers
+_Annotated = tuple[Any, ...]  # and annotations, speakers, what is shown
 _Unit = tuple[int, int, int]  # first line, last line, size; plain, since every line makes one
 
 
@@ -81,6 +82,7 @@ def _standing(
     spoken, instructing = talk.chat_openings, standing_instructions.candidates(text)
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
     before = len(around) - len(note.headings)  # sections without a heading
+    completion = Completion(standing)
     for place, section in enumerate(around if note.lines else ()):
         first, last = section.start_line, section.end_line
         lines = standing.lines[first - 1 : last]
@@ -90,11 +92,14 @@ def _standing(
             continue
         skipped = 0 if place < before else 1 + (first in underlined)
         alone = standing_instructions.instructions(lines, first, instructing) if instructing else {}
-        units = _units(lines[skipped:], first + skipped, settings.wide, spoken, fenced)
+        units = _units(lines[skipped:], first + skipped, spoken, fenced)
         if parts := _cut(units, lines, first, settings, said, alone):
             share = talk.share(number for part in parts for number in range(part[0], part[1] + 1))
             own = ((_said(part, said, alone), talk.of(*part[:2], chat=share > 0)) for part in parts)
-            annotated = [(*part, *about) for part, about in zip(parts, own, strict=True)]
+            annotated: list[Any] = [(*part, *about) for part, about in zip(parts, own, strict=True)]
+            if share < TALK and (parts[1:] or fences.may_fence(parts[0][2])):
+                shown = completion.of_section(annotated)
+                annotated = [(*part, more) for part, more in zip(annotated, shown, strict=True)]
             yield Section(section.headings, first, last, share), annotated
 
 
@@ -148,9 +153,7 @@ def _cut(
     return [*found, *_packed(run, lines, first, settings.target)]
 
 
-def _units(
-    lines: Sequence[str], first: int, wide: int, spoken: Collection[int], fenced: Collection[int]
-) -> list[_Unit]:
+def _units(lines: Sequence[str], first: int, spoken: Collection[int], fenced: Collection[int]) -> list[_Unit]:
     """Measure the lines of a section below its heading that say something; they begin at line `first`."""
     units: list[_Unit] = []
     opened = 0  # a line that only opens a turn
@@ -166,7 +169,7 @@ def _units(
             or number in fenced
             or not structure.is_silent(line)
         ):
-            size = len(line) if line.isascii() else breakpoints.width(line, wide)
+            size = structure.width(line)
             units.append((opened or number, number, size))
             opened = 0
     if opened:
@@ -225,7 +228,7 @@ def _runs(
     runs: list[tuple[int, int]] = []
     size = 0
     for number in sorted(strikes):
-        width = breakpoints.width(note.lines[number - 1], settings.wide)
+        width = structure.width(note.lines[number - 1])
         follows = number - 1 in strikes and number in owners and owners[number] == owners.get(number - 1)
         if follows and size + width < settings.target:
             runs[-1] = (runs[-1][0], number)

@@ -12,24 +12,22 @@ FRONT, BARE = "front", "bare"
 
 
 class ChunkSettings(NamedTuple):
-    """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
+    """How notes are cut; sizes in characters, where a wide (CJK) character counts as three.
 
     `line` is the longest line that stays whole, `piece` the size of the parts of longer ones. `code` is the
     most that a passage of a program has, so that a short function is one passage; a character of code is .3
-    tokens. `shown` is the size up to which what is shown of a passage is completed.
+    tokens.
     """
 
     target: int = 240
     line: int = 4000
     piece: int = 1200
-    wide: int = 3
     code: int = 600
-    shown: int = 600
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
-        return f"passages-12:{self.target}:{self.line}:{self.piece}:{self.wide}:{self.shown}"
+        return f"passages-13:{self.target}:{self.line}:{self.piece}"
 
     @property
     def code_fingerprint(self) -> str:

@@ -134,7 +134,8 @@ class Known(NamedTuple):
 class Candidate(NamedTuple):
     """Where a passage stands and what it says; `annotations` is JSON, see `markdown.comments`.
 
-    `until` is None for what stands; for what is struck the day until which it held, or empty.
+    `until` is None for what stands; for what is struck the day until which it held, or empty. `shown` is
+    JSON, see `markdown.shown`.
     """
 
     id: int
@@ -147,6 +148,7 @@ class Candidate(NamedTuple):
     annotations: str | None = None
     until: str | None = None
     traits: Traits = Traits()
+    shown: str | None = None
 
 
 class Source(NamedTuple):

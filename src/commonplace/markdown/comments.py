@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 
@@ -51,7 +51,6 @@ _KEYS = {
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
 MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
 _MARK = lazy(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
-_ENCODED = lazy(r"%([0-9A-Fa-f]{2})")
 # Further keys of a writer, in this order, each with its limit in characters.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>]|(?!))*+|(?!))"
@@ -142,7 +141,7 @@ def each(text: str) -> Iterator[re.Match[str]]:
     return _ANY.finditer(text, 0, text.rfind("-->") + 3)
 
 
-def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
+def without(text: str, instead: str | Callable[[re.Match[str]], str] = "", *, blanks: bool = False) -> str:
     """Return a text without its comments; with `blanks` those before one on its line go as well."""
     end = text.rfind("-->") + 3
     expression = _ANY_AND_BLANKS if blanks else _ANY
@@ -254,7 +253,7 @@ def _encoded(value: str) -> str:
 def _decoded(value: str) -> str:
     from urllib.parse import unquote
 
-    return unquote(value) if _ENCODED.search(value) else value
+    return unquote(value) if "%" in value else value
 
 
 def _value(text: str, longest: int) -> str:

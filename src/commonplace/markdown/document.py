@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import accumulate, takewhile
 from posixpath import basename
@@ -63,6 +63,7 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 _DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _DIGIT = re.compile(r"\d")
+_HIDDEN = re.compile(r"[^\n]")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _HOUR = re.compile(r"[ \t]*\d\d:\d\d[ \t]+(?=\S)")
@@ -128,8 +129,6 @@ def _days(note: Note) -> dict[int, str]:
     A day without a year is of the year in the path or in a heading above.
     """
     days: dict[int, str] = {}
-    if not _DIGIT.search("".join([heading.text for heading in note.headings])):  # as in nearly all notes
-        return days
     year = metadata.year_of(note.path)
     for heading in note.headings:
         if not _DIGIT.search(heading.text):
@@ -251,17 +250,6 @@ class Strike(NamedTuple):
     to: str = ""
 
 
-class Shown(NamedTuple):
-    """The shown part of a line: its characters, their places in the line, and whether the end is hidden."""
-
-    text: str
-    places: tuple[int, ...]
-    open_end: bool
-
-
-Show = Callable[[int], Shown]  # by line, from 0
-
-
 class _Codec(NamedTuple):
     """How the bytes of a file are text: its mark, its encoding, and an odd last byte of damaged UTF-16."""
 
@@ -277,7 +265,6 @@ class Document:
     def __init__(self, path: str, lines: Sequence[str], codec: _Codec) -> None:
         """Take lines with their ends."""
         self.path, self.lines, self._codec = path, lines, codec
-        self._shown: dict[int, Shown] = {}
 
     @classmethod
     def read(cls, data: bytes, path: str = "note.md") -> Self:
@@ -370,39 +357,19 @@ class Document:
         """Return the number of the line that holds a place of `text`."""
         return bisect_right(self.starts, place)
 
-    def shown_line(self, index: int) -> Shown:
-        """Return what is shown of a line (from 0): all but private parts and comments, secrets included."""
-        if index in self._shown:
-            return self._shown[index]
-        line, offset = self.bare[index], self._bare_starts[index]
-        public: list[int] = []  # the places of characters outside of private parts
-        done, is_inside = 0, False
-        place = bisect_right(self._private, offset, key=lambda span: span[1])
-        while place < len(self._private) and (start := self._private[place][0] - offset) <= len(line):
-            end = self._private[place][1] - offset
-            public += range(done, start)
+    @cached_property
+    def _public(self) -> Sequence[str]:
+        """The lines (from 0) with blanks in the place of private parts."""
+        text, parts, done = "\n".join(self.bare), list[str](), 0
+        for start, end, _ in private_parts(text):
+            parts += (text[done:start], _HIDDEN.sub(" ", text[max(done, start) : end]))
             done = max(done, end)
-            is_inside = is_inside or len(line) < end
-            place += 1
-        public += range(done, len(line))
-        places: list[int] = []
-        at = 0
-        for comment in comments.each("".join([line[place] for place in public])):
-            places += public[at : comment.start()]
-            at = comment.end()
-        places += public[at:]
-        shown = Shown("".join([line[place] for place in places]), tuple(places), is_inside)
-        self._shown[index] = shown
-        return shown
+        return "".join([*parts, text[done:]]).split("\n")
 
     @cached_property
-    def _private(self) -> Sequence[tuple[int, int]]:
-        """The places of private parts in the lines joined by single newlines."""
-        return [(start, end) for start, end, _ in private_parts("\n".join(self.bare))]
-
-    @cached_property
-    def _bare_starts(self) -> Sequence[int]:
-        return [0, *accumulate(len(line) + 1 for line in self.bare)]
+    def _shown(self) -> Sequence[str]:
+        """The lines (from 0) with blanks in the place of private parts and comments, secrets included."""
+        return [comments.without(line, lambda one: " " * len(one[0])) for line in self._public]
 
     # --- what belongs together ----------------------------------------------------------------------
 
@@ -576,24 +543,23 @@ class Document:
 
         Comments count on its lines and on comment lines directly below; private parts stay.
         """
-        bare, shown, marks = self.bare, self.shown_line, comments.TENTATIVE
+        bare, shown, marks = self.bare, self._shown, comments.TENTATIVE
         below = statement.end
         numbers = [
             number
             for number in range(statement.first - 1, min(len(bare), below))
-            if number < statement.last or not shown(number).text.strip()
+            if number < statement.last or not shown[number].strip()
         ]
         numbers += takewhile(
-            lambda number: not shown(number).text.strip() and marks.search(bare[number]),
+            lambda number: not shown[number].strip() and marks.search(bare[number]),
             range(below, len(bare)),
         )
         done = {number: marks.sub("", bare[number]) for number in numbers}
         first = statement.first - 1
         words = _words(statement, shown, turn=False).get(first)
-        if words and (match := comments.GUESS_PREFIX.match(shown(first).text, words[0])):
-            places = shown(first).places
-            start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
-            done[first] = marks.sub("", bare[first][:start] + bare[first][end:])
+        if words and (match := comments.GUESS_PREFIX.match(bare[first], words[0])):
+            behind = bare[first][min(match.end(), words[1] - 1) :]
+            done[first] = marks.sub("", bare[first][: match.start()] + behind)
         return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:
@@ -667,28 +633,26 @@ def in_list(line: str) -> bool:
 
 def _strike(document: Document, strike: Strike) -> dict[int, str]:
     """Return the lines (from 0) of a statement struck, the first one with its comment; hidden parts stay."""
-    statement, show = strike.statement, document.shown_line
+    bare, shown = document.bare, document._shown
     changed = {
-        number: _struck(document.bare[number], show(number), *span)
-        for number, span in _words(statement, show).items()
-        if struck.plain(show(number).text) is None
+        number: _struck(bare[number], shown[number], *span)
+        for number, span in _words(strike.statement, shown).items()
+        if struck.plain(shown[number]) is None
     }
-    first = statement.first - 1
-    before, shown = document.bare[first], show(first)
-    line = changed.get(first, before)
-    at = len(line.rstrip())
-    if shown.open_end and shown.places:  # a comment inside an open private part would be hidden
-        last = max(n for n, character in enumerate(shown.text) if not character.isspace() or not n)
-        at = len(line) - (len(before) - shown.places[last] - 1)
+    first = strike.statement.first - 1
+    line = changed.get(first, bare[first])
+    # Before a private part at the end: inside of one that goes on below, the comment would be hidden.
+    at = len(document._public[first].rstrip()) or len(bare[first].rstrip())
+    at += len(line) - len(bare[first])
     mark = comments.of_marks(until=strike.until, by=strike.by, agent=strike.agent, to=strike.to)
     return changed | {first: f"{line[:at]} {mark}{line[at:]}"}
 
 
-def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, tuple[int, int]]:
+def _words(statement: Statement, shown: Sequence[str], *, turn: bool = True) -> dict[int, tuple[int, int]]:
     """Return the span of the words in each shown line (from 0) of a statement, of a turn behind the name."""
     spans: dict[int, tuple[int, int]] = {}
     for number in range(statement.first - 1, statement.last):
-        text, is_first = show(number).text, number == statement.first - 1
+        text, is_first = shown[number], number == statement.first - 1
         start = structure.opening(text) if is_first else 0
         if is_first and statement.hour and (hour := _HOUR.match(text, start)):
             start = hour.end()
@@ -700,9 +664,8 @@ def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, 
     return spans
 
 
-def _struck(raw: str, shown: Shown, start: int, end: int) -> str:
-    """Return a line with tildes around a span of its shown text, and those inside escaped."""
-    places = shown.places[start:end]
-    written = dict(zip(places, struck.escaped(shown.text[start:end]), strict=True))
-    inside = "".join(written.get(at, raw[at]) for at in range(places[0], places[-1] + 1))
-    return f"{raw[: places[0]]}~~{inside}~~{raw[places[-1] + 1 :]}"
+def _struck(raw: str, shown: str, start: int, end: int) -> str:
+    """Return a line with tildes around a span, and those that are shown in it escaped."""
+    pairs = zip(raw[start:end], shown[start:end], struck.escaped(shown[start:end]), strict=True)
+    inside = "".join(written if own == public else own for own, public, written in pairs)
+    return f"{raw[:start]}~~{inside}~~{raw[end:]}"

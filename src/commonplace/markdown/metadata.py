@@ -21,8 +21,6 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import Any
 
-    from commonplace.types import NoteKind
-
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
 DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
@@ -50,7 +48,7 @@ _LONGEST_DAY = 40  # characters of a heading that is one
 YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 
 
-def kind_of(path: str) -> NoteKind:
+def kind_of(path: str) -> str:
     """Tell what a note is from its posix path, relative to the workspace."""
     if path in _LONG_TERM:
         return "long-term"

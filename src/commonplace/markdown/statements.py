@@ -37,8 +37,8 @@ class Place:
     def __init__(self, number: int, line: str, *, is_silent: bool) -> None:
         self.first = self.last = self.end = number
         start = structure.quoted(line)
-        self.depth, self.marks = structure.indent(line), line.count(">", 0, start)
-        self._indent = structure.indent(line[start:])
+        self.depth, self.marks = structure.indent(line), line.count(">", 0, start) if start else 0
+        self._indent = structure.indent(line[start:]) if start else self.depth
         self.is_silent, self.is_item = is_silent, structure.ITEM.match(line, start) is not None
         self.outer: Place | None = None
 
@@ -95,7 +95,7 @@ def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]
             gap = True
         else:
             is_silent = number in fenced or _SILENT.match(text) is not None
-            before, marks = marks, line.count(">", 0, start)
+            before, marks = marks, line.count(">", 0, start) if start else 0
             if gap or is_silent or marks != before or structure.begins_entry(text):
                 places.append(Place(number, line, is_silent=is_silent))
             places[-1].last = number
@@ -168,9 +168,9 @@ def bullet(text: str, time: str | None = None) -> str:
     A task gets no time: Obsidian and GitHub do not read `- 14:05 [ ] x` as a task.
     """
     lines = text.strip("\n").rstrip().split("\n")
-    if fence := fences.left_open(lines):  # it would swallow the entries after it
-        lines.append(fence.lead + fence.mark)
-    if fences.mark_of(lines[0]):
+    if fence := fences.unclosed(lines):  # it would swallow the entries after it
+        lines.append(fence.end)
+    if fences.opens(lines[0]):
         lines.insert(0, "")  # a fence must start its own line
     first, *rest = lines
     task = _TASK.match(first.strip())

@@ -54,11 +54,12 @@ _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _LINE = attrgetter("line")
 
 
-def indent(line: str) -> int:
-    """Return how many columns a line is indented; a tab reaches to the next fourth one."""
-    if "\t" in line:
-        line = line.expandtabs(4)
-    return len(line) - len(line.lstrip())
+indent = fences.indent
+
+
+def width(line: str) -> int:
+    """Return the size of a line in UTF-8: a CJK character counts as three."""
+    return len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
 
 
 # --- headings -------------------------------------------------------------------------------------------
@@ -177,18 +178,6 @@ def _heading(lines: Sequence[str], number: int, skip: int, margins: list[int]) -
     return match[0], plain(match[1]), first
 
 
-# --- tables ---------------------------------------------------------------------------------------------
-
-
-def tables(lines: Sequence[str]) -> list[int]:
-    """Return of each line the first (from 0) of the rows without a break that it ends, or itself."""
-    firsts: list[int] = []
-    for at, line in enumerate(lines):
-        goes_on = at > 0 and ROW.match(line) and ROW.match(lines[at - 1])
-        firsts.append(firsts[-1] if goes_on else at)
-    return firsts
-
-
 # --- sections -------------------------------------------------------------------------------------------
 
 
@@ -259,4 +248,6 @@ def lines_of(*spans: tuple[int, int] | None) -> set[int]:
 
 def begins_entry(line: str) -> bool:
     """Tell whether a line begins what stands by itself: a list item, or what somebody says."""
-    return ITEM.match(line) is not None or turns.speaker(line) is not None
+    if ITEM.match(line):
+        return True
+    return (":" in line or "：" in line) and turns.speaker(line) is not None

@@ -383,9 +383,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
 
     Of a list it is the items that hold most words of the question, without the hours of writing.
     """
-    speakers = {
-        item.candidate.id: turns.speaker(item.candidate.text, chat=item.candidate.turns > 0) for item in head
-    }
+    speakers = {item.candidate.id: item.candidate.traits.speakers.partition("\n")[0] for item in head}
     owned = any(label in turns.OWNER for label in speakers.values())
     if not owned and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
         return []  # people among themselves: none of them speaks for the others

@@ -18,7 +18,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Recall as Settings
-from commonplace.markdown import fences, structure
+from commonplace.markdown import fences
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
 from commonplace.render import hits as render
 from commonplace.render import screen
@@ -211,8 +211,8 @@ def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
 
 def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
     """Tell whether a hit says nothing: the day of a note without text, front matter beside another hit."""
-    if heading := structure.atx(hit.text.strip()):
-        return heading[1] in ("", hit.date)
+    if hit.text.startswith("#") and hit.text.strip("# \n") in ("", hit.date):
+        return True
     is_front = hit.start_line == 1 and hit.text.startswith("---\n")
     return is_front and any(other.path == hit.path and other is not hit for other in hits)
 

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
-from commonplace.markdown import structure, turns
 from commonplace.search import query
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -134,18 +133,14 @@ def _names(candidates: Iterable[Candidate], reference: Collection[int]) -> dict[
     """What may be a name in some passages; who speaks is a name wherever it stands."""
     names, inside, own = Counter[str](), set[str](), set[str]()
     for one in candidates:
-        text = one.text
-        if text.startswith("#") or "\n#" in text:  # in a heading every word may be large
-            text = "\n".join(line for line in text.split("\n") if structure.atx(line) is None)
-        for line in text.split("\n") if ":" in text or "：" in text else ():
-            label = turns.speaker(line, chat=one.turns > 0) if ":" in line or "：" in line else None
-            speakers = {word.title() for word in _WORD.findall(label or "")}
+        for label in one.traits.speakers.split("\n"):
+            speakers = {word.title() for word in _WORD.findall(label)}
             names.update(dict.fromkeys(speakers, TIMES))
             inside.update(speakers)
             own.update(speakers if one.id not in reference else ())
-        large = _OPENING.findall(text)
+        large = _OPENING.findall(one.text)
         names.update(large)
-        inside.update(_INSIDE.findall(text))
+        inside.update(_INSIDE.findall(one.text))
         own.update(large if one.id not in reference else ())
     return {name: _Name(count, name in inside, name in own) for name, count in names.items()}
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.types.data import cite
-
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import Literal
-
-    NoteKind = Literal["long-term", "daily", "note", "session"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +41,14 @@ class Note:
     """A parsed Markdown file, as it may be indexed: redacted, private parts blanked.
 
     `lines` has one entry a line of the file, so that line numbers are the file's own. `fences` holds the
-    1-based inclusive line ranges of code fences, `front_matter` that of the YAML block, if any. `days` are
-    the first line, the last line and the day (ISO) of stretches of a chat whose stamps say it.
+    1-based inclusive line ranges of code fences, `front_matter` that of the YAML block, if any. `days`
+    are first line, last line and day (ISO) of chats.
     """
 
     path: str
     title: str
     date: str | None
-    kind: NoteKind
+    kind: str  # long-term, daily, note or session
     lines: tuple[str, ...]
     headings: tuple[Heading, ...] = ()
     fences: tuple[tuple[int, int], ...] = ()
@@ -81,7 +75,8 @@ class Section:
 class Passage:
     """A few lines of one section, which are embedded and ranked; lines are 1-based and inclusive.
 
-    `annotations` are those of these lines (see `markdown.comments`), `speakers` who says them.
+    `annotations` are those of these lines (see `markdown.comments`), `speakers` who says them, `shown` what
+    is shown with them (see `markdown.shown`).
     """
 
     section: int
@@ -90,6 +85,7 @@ class Passage:
     text: str
     annotations: Mapping[str, str] | None = None
     speakers: tuple[str, ...] = ()
+    shown: tuple[int, int, Sequence[tuple[int, int]], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

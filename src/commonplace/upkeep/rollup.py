@@ -394,7 +394,7 @@ def trouble(notes: Sequence[Daily], text: str) -> str:
     targets: dict[str, str] = {}
     for path, _, one in notes:
         note = parse(one, path)
-        if fences.left_open(one.split("\n")) or not strip_private(f"{one}\nx").endswith("x"):
+        if fences.unclosed(one.split("\n")) or not strip_private(f"{one}\nx").endswith("x"):
             return f"{path} leaves a code fence or a private part open; close it"
         if comments.left_open(one.splitlines(), note.fences):
             return f"{path} leaves a comment open, which would hide days; close it"

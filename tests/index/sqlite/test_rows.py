@@ -36,7 +36,7 @@ def test_a_file_is_a_row_of_each_kind() -> None:
     )  # fmt: skip
     assert note[10:] == (None, 33, 20, 20, 300, 300)
     assert found.sections == [(20, 4, '["A"]', 1, 3, 0.0)]
-    assert found.passages == [(300, 4, 20, 3, 3, "text", '{"importance":"7"}', None, None, "", 0.0, "")]
+    assert found.passages == [(300, 4, 20, 3, 3, "text", '{"importance":"7"}', None, None, "", 0.0, "", None)]
     assert found.texts == [(300, None, "A › 2026-02-13")]
 
 

@@ -30,6 +30,7 @@ _JSON = {
     ("notes", "metadata"): ("object", False),
     ("sections", "headings"): ("array", True),
     ("passages", "annotations"): ("object", True),
+    ("passages", "shown"): ("array", False),
 }
 # What is a day, if it is not empty: SQLite reads other text as none, or turns it into another day.
 _DAYS = (("notes", "date"), ("passages", "day"), ("passages", "until"))

@@ -340,13 +340,13 @@ class SqliteIndex(IndexFile):
         """Where passages stand and what they say, in no particular order; unknown ids are left out."""
         rows = self.rows(
             "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations,"
-            " p.until, p.speakers, p.wide, p.script"
+            " p.until, p.shown, p.speakers, p.wide, p.script"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id",
             (json.dumps(list(ids)),),
         )
         new = tuple.__new__  # `_make` takes twice as long, for hundreds of rows a question
-        return [new(Candidate, (*row[:9], new(Traits, row[9:]))) for row in rows]
+        return [new(Candidate, (*row[:9], new(Traits, row[10:]), row[9])) for row in rows]
 
     def sources(self, ids: Iterable[int]) -> dict[int, Source]:
         """The notes and sections around passages, by passage id."""

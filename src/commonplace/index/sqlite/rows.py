@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -14,7 +14,7 @@ from commonplace.base import tokens
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import LONGEST_HEADING, Entry, Key, bodies, headers, traits
-from commonplace.types import Section
+from commonplace.types import Passage, Section
 
 
 @dataclass(slots=True)
@@ -52,13 +52,12 @@ def compose(
         passage += old_passages
         new = entry.passages[old_passages:]
         for p, body in zip(new, bodies(entry.note, new), strict=True):
-            said, day, until = None, None, None
-            if own := p.annotations:
-                said, day = _compact(own), own.get("since")
-                until = own.get("until", "") if STRUCK in own else None
-            read = traits(p)
+            own = p.annotations or {}
+            until = own.get("until", "") if STRUCK in own else None
             ids = (passage, note, first_section + p.section)
-            rows.passages.append((*ids, p.start_line, p.end_line, p.text, said, day, until, *read))
+            said, shown = _told_of(p)
+            lines = p.start_line, p.end_line
+            rows.passages.append((*ids, *lines, p.text, said, own.get("since"), until, *traits(p), shown))
             texts = rows.texts if until is None else rows.struck
             texts.append((passage, None if body == p.text else body, above[p.section]))
             passage += 1
@@ -106,11 +105,11 @@ def common(connection: apsw.Connection, last: Last, entry: Entry) -> tuple[int, 
     cuts = enumerate(entry.sections, last.first_section)
     sections = _alike(old, ((at, _told(_headings(cut)), cut.turns) for at, cut in cuts))
     old = connection.execute(
-        f"SELECT id, section_id, start_line, end_line, text, annotations FROM passages {among}",
+        f"SELECT id, section_id, start_line, end_line, text, annotations, shown FROM passages {among}",
         (last.note, last.first_passage, last.last_passage),
     )
     new = (
-        (at, last.first_section + p.section, p.start_line, p.end_line, p.text, _compact(p.annotations))
+        (at, last.first_section + p.section, p.start_line, p.end_line, p.text, *_told_of(p))
         for at, p in enumerate(entry.passages, last.first_passage)
         if p.section < sections
     )
@@ -127,16 +126,12 @@ def _headings(cut: Section) -> list[str]:
     return [heading[:LONGEST_HEADING] for heading in cut.headings]
 
 
-def _told(headings: Sequence[str]) -> str:
-    return _encode_list(headings)
-
-
-def _compact(said: Mapping[str, str] | None) -> str | None:
-    return _encode(said) if said else None
+def _told_of(p: Passage) -> tuple[str | None, str | None]:
+    return _encode(p.annotations) if p.annotations else None, _encode(p.shown) if p.shown else None
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_encode_list = json.JSONEncoder(ensure_ascii=False).encode
+_told = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def insert(connection: apsw.Connection, rows: Rows) -> None:
@@ -148,7 +143,7 @@ def insert(connection: apsw.Connection, rows: Rows) -> None:
     )
     connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 16)})", rows.notes)
     connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", rows.sections)
-    without_vector = f"{'?, ' * 7}NULL{', ?' * 5}"
+    without_vector = f"{'?, ' * 7}NULL{', ?' * 6}"
     connection.executemany(f"INSERT INTO passages VALUES({without_vector})", rows.passages)
     for struck, texts in enumerate((rows.texts, rows.struck)):
         sql = f"INSERT INTO temp.fresh VALUES(?, {struck}, ?, ?)"

@@ -4,11 +4,11 @@ Invariants: passages and sections of a note have consecutive ids, named by the n
 note is replaced without any further index; the text of a passage is stored once (the full-text table is
 contentless); a vector is stored once per embedded text and shared by all passages that say the same, and so
 is what is kept of the text's words, which goes with it but stands apart: a scan reads vectors alone;
-`annotations` is JSON, NULL where a note says nothing of a passage; `speakers`, `wide` and `script` are what
-ranking would otherwise read from every candidate's text; `day` is the day that a passage says it
-holds since. What is struck has the day until which it held in `until`, empty where nobody knows it, and a
-full text of its own, so that whoever does not ask for it finds and counts everything as if it were gone.
-`quarters` of a note are how many tokens reading it takes, about, in quarters.
+`annotations` is JSON, NULL where a note says nothing of a passage, and so is `shown`, see `markdown.shown`;
+`speakers`, `wide` and `script` are what ranking would otherwise read from every candidate's text; `day` is
+the day that a passage says it holds since. What is struck has the day until which it held in `until`, empty
+where nobody knows it, and a full text of its own, so that whoever does not ask for it finds and counts
+everything as if it were gone. `quarters` of a note are how many tokens reading it takes, about, in quarters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from commonplace.base.paths import root_of
 from commonplace.base.root import Unsafe
 from commonplace.language import lexicon
 
-VERSION = "schema-7"
+VERSION = "schema-8"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED = message("index.is_damaged", "damaged")
 UNWRITABLE = message("index.unwritable", "cannot be written here")
@@ -63,7 +63,7 @@ CREATE TABLE passages(
     id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, section_id INTEGER NOT NULL,
     start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, annotations TEXT,
     vector_id INTEGER, day TEXT, until TEXT,
-    speakers TEXT NOT NULL, wide REAL NOT NULL, script TEXT NOT NULL);
+    speakers TEXT NOT NULL, wide REAL NOT NULL, script TEXT NOT NULL, shown TEXT);
 CREATE INDEX passages_by_vector ON passages(vector_id);
 CREATE INDEX passages_with_trigger ON passages(annotations) WHERE {WITH_TRIGGER};
 CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};

@@ -169,7 +169,7 @@ def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
         yield "`<private>` of line {line} is never closed; close it first", line
     if "```" in plain or "~~~" in plain:
         note = parse(plain, path)
-        if fence := fences.left_open(note.lines, note.front_matter[1] if note.front_matter else 0):
+        if fence := fences.unclosed(note.lines, note.front_matter[1] if note.front_matter else 0):
             yield "the code fence of line {line} is never closed; close it first", fence.first
 
 
