@@ -1111,12 +1111,10 @@ def ask_engine(
     limit: int | None = None,
     collections: Sequence[str] = (),
     min_score: float | None = None,
-    home: str = "",
 ) -> SearchResult:
     """Ask another engine than ours (`qmd`), with its hits as ours; collections are those that it names.
 
-    `home` leads it to an index of its own. Raises ConfigError for an engine that there is not, and
-    ProviderError where it is not installed or fails.
+    Raises ConfigError for an engine that there is not, ProviderError where it is not installed or fails.
     """
     from commonplace.search import engines
 
@@ -1124,7 +1122,7 @@ def ask_engine(
     check_whole("limit", limit)
     return engines.search(
         engine, text, sources(memory), memory._read,
-        mode=mode, limit=limit, collections=_names(collections), min_score=min_score, home=home,
+        mode=mode, limit=limit, collections=_names(collections), min_score=min_score,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import commonplace
 from commonplace.base import installation, paths
-from commonplace.providers import downloads
+from commonplace.providers import fastembed
 from commonplace.providers.catalog import Spec
 from commonplace.upkeep.schedule import templates
 
@@ -100,13 +100,13 @@ def test_what_is_started_at_night_imports_nothing_from_there(
 def test_a_download_imports_nothing_from_there(
     hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloads, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
+    monkeypatch.setattr(fastembed, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
     places = iter((None, hostile))  # missing before, there after
-    monkeypatch.setattr(downloads.fastembed, "place", lambda row: next(places))
-    monkeypatch.setattr(downloads.fastembed, "cache_of", lambda row: hostile)
+    monkeypatch.setattr(fastembed, "place", lambda row: next(places))
+    monkeypatch.setattr(fastembed, "cache_of", lambda row: hostile)
     row = {"model": str(hostile), "size_in_GB": 0}
-    monkeypatch.setattr(downloads.fastembed, "find", lambda name, kind="embedding": row)
-    assert downloads.fetch(Spec("fastembed"), lambda done, total: None).place == str(hostile)
+    monkeypatch.setattr(fastembed, "find", lambda name, kind="embedding": row)
+    assert fastembed.fetch(Spec("fastembed"), lambda done, total: None).place == str(hostile)
     assert not canary.exists(), canary.read_text()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.providers import downloads, fastembed
+from commonplace.providers import fastembed
 from commonplace.providers.catalog import Spec
 from commonplace.providers.fastembed import load
 from tests.providers.server import Reply, Request, serving
@@ -40,17 +40,17 @@ def test_a_model_is_fetched_once_and_can_be_used(tmp_path: Path, monkeypatch: py
     from tests.providers.embedding.hub import REVISION, hub
 
     with hub(tmp_path / "made", monkeypatch) as (server, answers):
-        assert downloads.is_missing(SPEC)
+        assert fastembed.is_missing(SPEC)
         heard = Heard()
-        found = downloads.fetch(SPEC, heard)
+        found = fastembed.fetch(SPEC, heard)
         assert (found.model, found.before) == (SPEC.model, False)
         assert Path(found.place).parts[-2:] == ("snapshots", REVISION)
         assert Path(found.place).is_relative_to(fastembed.folder())
         assert found.bytes == sum(map(len, answers.content.values()))
         assert heard.steps[-1] == (90_000_000, 90_000_000)  # as the table has it
-        assert not downloads.is_missing(SPEC)
+        assert not fastembed.is_missing(SPEC)
         server.requests.clear()
-        assert downloads.fetch(SPEC, heard) == found._replace(before=True)
+        assert fastembed.fetch(SPEC, heard) == found._replace(before=True)
         assert server.requests == []
     model = load(SPEC)
     assert model.embed(["walnut desk"], "passage").shape == (1, model.dimensions)
@@ -64,7 +64,7 @@ def test_nothing_is_fetched_that_was_not_asked_for(tmp_path: Path, monkeypatch: 
         with pytest.raises(ProviderError, match=r"fetch BAAI/bge-small-zh-v1\.5"):
             load(SPEC)
         with pytest.raises(ConfigError, match=r"did you mean .*BAAI/bge-small-zh-v1\.5"):
-            downloads.fetch(Spec("fastembed", "BAAI/bge-small-zh"), Heard())
+            fastembed.fetch(Spec("fastembed", "BAAI/bge-small-zh"), Heard())
         assert server.requests == []
 
 
@@ -74,7 +74,7 @@ def test_without_a_connection_the_reason_is_told_at_once(monkeypatch: pytest.Mon
         address = gone.url
     monkeypatch.setenv("HF_ENDPOINT", address)
     with pytest.raises(ProviderError) as caught:
-        downloads.fetch(SPEC, Heard())
+        fastembed.fetch(SPEC, Heard())
     assert str(caught.value).startswith(f"fastembed: {address} cannot be reached (")
 
 
@@ -107,20 +107,20 @@ def test_ctrl_c_ends_it_at_once_and_another_attempt_mends_it(
         out, errors = process.communicate(timeout=60)
         assert (process.returncode, out) == (130, b"")
         assert errors.endswith(b"commonplace: interrupted; run it again, it goes on from there\n")
-        assert downloads.is_missing(SPEC)
+        assert fastembed.is_missing(SPEC)
         answers.delay_s = 0.0
         server.answer = answered
-        assert not downloads.fetch(SPEC, Heard()).before
+        assert not fastembed.fetch(SPEC, Heard()).before
     model = load(SPEC)
     assert model.embed(["walnut desk"], "passage").shape == (1, model.dimensions)
 
 
 def test_other_providers_have_nothing_to_fetch() -> None:
     with pytest.raises(ConfigError, match="not those of openai"):
-        downloads.fetch(Spec("openai", "text-embedding-3-small"), Heard())
+        fastembed.fetch(Spec("openai", "text-embedding-3-small"), Heard())
     with pytest.raises(ConfigError, match="`ollama pull bge-m3` fetches it"):
-        downloads.fetch(Spec("ollama", "bge-m3"), Heard())
-    assert not downloads.is_missing(Spec("openai"))
+        fastembed.fetch(Spec("ollama", "bge-m3"), Heard())
+    assert not fastembed.is_missing(Spec("openai"))
 
 
 def test_a_folder_counts_what_it_links_to_once(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_a_folder_counts_what_it_links_to_once(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "blobs" / "a")
     (tmp_path / "broken").symlink_to(tmp_path / "gone")
     (tmp_path / "b").write_bytes(b"x" * 11)
-    assert 111 <= downloads.size_of(tmp_path) < 111 + 1000  # links themselves are short
-    assert downloads.size_of(tmp_path, follow=True) == 211
-    assert downloads.size_of(tmp_path / "nowhere") == 0
+    assert 111 <= fastembed.size_of(tmp_path) < 111 + 1000  # links themselves are short
+    assert fastembed.size_of(tmp_path, follow=True) == 211
+    assert fastembed.size_of(tmp_path / "nowhere") == 0
 
 
 def test_folders_that_vanish_while_they_are_measured_count_as_empty(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_folders_that_vanish_while_they_are_measured_count_as_empty(tmp_path: Pa
     thread = threading.Thread(target=churn)
     thread.start()
     try:
-        sizes = {downloads.size_of(tmp_path) for _ in range(2000)}
+        sizes = {fastembed.size_of(tmp_path) for _ in range(2000)}
     finally:
         over.set()
         thread.join()

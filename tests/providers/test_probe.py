@@ -121,7 +121,7 @@ def test_a_server_that_is_not_there_is_told_to_be_started(tmp_path: Path) -> Non
 
 
 def test_an_unknown_provider_is_trouble_and_no_error(tmp_path: Path) -> None:
-    assert "unknown model" in probe.embedder(Spec("nobody"), settings(tmp_path)).trouble
+    assert "unknown provider" in probe.embedder(Spec("nobody"), settings(tmp_path)).trouble
 
 
 def test_the_wanted_provider_and_each_that_stands_in(server: Server, tmp_path: Path) -> None:

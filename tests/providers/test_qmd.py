@@ -161,28 +161,3 @@ def test_rows_of_any_shape_are_hits_or_passed_over(
 ) -> None:
     program(tmp_path, monkeypatch, printing(tmp_path, [row]))
     assert len(ask_engine(memory, "qmd", "x").hits) <= 1
-
-
-def test_an_evaluation_asks_it_in_an_index_of_its_own(
-    tmp_path: Path, notes: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from commonplace.bench import evaluation
-    from commonplace.bench.metrics import Span
-    from commonplace.bench.questions import Question
-
-    rows = [{"score": 1, "file": f"{notes}/deploy.md", "title": "", "snippet": "@@ -3,1 @@\nDeploys go out"}]
-    script = (
-        f'echo "$1 $QMD_CONFIG_DIR $INDEX_PATH" >> {tmp_path}/calls; '
-        '[ "$1" = collection ] && { touch "$QMD_CONFIG_DIR/index.yml"; exit 0; }; '
-        f'[ "$1" = search ] && cat {tmp_path}/rows.json; exit 0'
-    )
-    printing(tmp_path, rows)
-    program(tmp_path, monkeypatch, script)
-    question = Question("q1", "sea", "when do deploys go out", "x", (Span("deploy.md", 3, 3),))
-    options = evaluation.Options(mode="lexical", cache=tmp_path / "cache", engine="qmd")
-    scored = evaluation.evaluate([question], tmp_path, options)
-    assert scored.figures["q1"]["recall@1"] == 1.0
-    evaluation.evaluate([question], tmp_path, options)
-    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    assert [call[0] for call in calls] == ["collection", "search", "update", "search"]
-    assert all(call[1].startswith(str(tmp_path / "cache")) for call in calls)

@@ -32,10 +32,9 @@ from commonplace.bench.metrics import Span
 from commonplace.bench.questions import Answer, Question, QuestionSet
 from commonplace.chunking import settings as chunking
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.config.settings import ENGINES
-from commonplace.memory import Lab, Memory, ask_engine, sources
+from commonplace.memory import Lab, Memory, sources
 from commonplace.memory import estimate as estimate_memory
-from commonplace.providers import opening, qmd
+from commonplace.providers import opening
 from commonplace.render import count as counted
 from commonplace.render import screen
 from commonplace.search import ranking
@@ -71,8 +70,7 @@ class Options:
     """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key.
 
     `own` searches the files that the workspace's own settings name, rather than every Markdown file;
-    `refuse` leaves out what is noise and marks what is weak, as a user gets it. `engine` is who answers,
-    if not ours: it indexes each workspace in a place of its own in the cache. `embedder` makes the model to
+    `refuse` leaves out what is noise and marks what is weak, as a user gets it. `embedder` makes the model to
     embed with from the settings and the folder of the index; None for the one of the settings.
     """
 
@@ -85,7 +83,6 @@ class Options:
     settings: Mapping[str, object] = field(default_factory=dict)
     own: bool = False
     refuse: bool = True
-    engine: str = ENGINES[0]
     embedder: Callable[[Settings, Path], Embedder | None] | None = None
 
 
@@ -196,16 +193,10 @@ def _ask(
     Of a question that cannot be asked, the reason is entered, and None is yielded.
     """
     least = None if options.refuse else 0.0
-    home = _home(memory, options)
     for number, question in enumerate(questions):
         started = time.perf_counter()
         try:
-            if not home:
-                result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
-            else:
-                result = ask_engine(
-                    memory, options.engine, question.text, limit=options.limit, mode=options.mode, home=home
-                )
+            result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=least)
         except ConfigError as error:
             evaluation.unasked[question.id] = str(error)
             yield None
@@ -225,17 +216,6 @@ def _ask(
         yield result
 
 
-def _home(memory: Memory, options: Options) -> str:
-    """Have the engine that is to answer index a workspace; "" for ours. Raises ProviderError."""
-    if options.engine == ENGINES[0]:
-        return ""
-    home = str(cache_folder(memory.workspace.root, options, options.engine) / qmd.NAME)
-    if options.fresh:
-        shutil.rmtree(home, ignore_errors=True)
-    qmd.index(str(memory.workspace.root), home, vectors=options.mode != "lexical")
-    return home
-
-
 @contextmanager
 def _synced(
     folder: Path, options: Options, progress: Progress = silent
@@ -249,7 +229,7 @@ def _synced(
     with open_workspace(folder, options) as memory:
         yield (
             memory,
-            memory.sync(embed=options.mode != "lexical" and options.engine == ENGINES[0], progress=show),
+            memory.sync(embed=options.mode != "lexical", progress=show),
         )
 
 

@@ -17,7 +17,6 @@ from commonplace.base import installation
 from commonplace.cli import failures, progress, session
 from commonplace.cli.flags import HELP, SHARED
 from commonplace.cli.options import Group, command, completed, option
-from commonplace.config.settings import ENGINES
 from commonplace.render import count, hits, reports, screen
 from commonplace.render import count as counted
 from commonplace.types.data import to_data
@@ -101,13 +100,6 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 )
 @click.argument("queries", metavar="QUERIES...", nargs=-1, required=True, type=_SET)
 @_WORKSPACES
-@option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=ENGINES[0],
-    show_default=True,
-    help="Who answers: ours, or an installed qmd with an index of its own in your cache.",
-)
 @_MODE
 @option(
     "--limit",
@@ -135,7 +127,6 @@ def evaluate(
     ctx: click.Context,
     queries: tuple[Path, ...],
     workspaces: Path | None,
-    engine: str,
     mode: Mode,
     limit: int,
     out: Path | None,
@@ -160,7 +151,7 @@ def evaluate(
     read = [_read(ctx, path, workspaces) for path in queries]
     if out is not None:
         questions.check_writable(out)
-    options = evaluation.Options(mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal, engine=engine)
+    options = evaluation.Options(mode=mode, limit=limit, fresh=fresh, refuse=not no_refusal)
     if estimate:
         expected = evaluation.estimate_all(read, options)
         click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
@@ -169,7 +160,7 @@ def evaluate(
         scored = evaluation.evaluate_all(read, options, bar)
     if out is not None:
         questions.write_answers(out, next(iter(scored.values())).answers.values())
-    how = {"engine": engine, "mode": mode, "limit": limit, "refusal": options.refuse}
+    how = {"mode": mode, "limit": limit, "refusal": options.refuse}
     click.echo(_scores(queries, scored, how, as_json=as_json, markdown=markdown))
     for name, one in scored.items():
         for line in evaluation.faults(one):
@@ -208,7 +199,7 @@ def _scores(
         return _as_json({**how, "table": rows, "sets": records})
     if markdown:
         return evaluation.table(rows, markdown=True)
-    about = f"engine {how['engine']}; {how['mode']}"
+    about = str(how["mode"])
     if not how["refusal"]:
         about += "; without refusal"
     if len(scored) > 1:

@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config import credentials, keys, loading
+from commonplace.config import keys, loading
 from commonplace.config.settings import KEYRING
 from commonplace.providers import http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.catalog import Provider
     from commonplace.providers.costs import Ledger
-    from commonplace.providers.downloads import Fetched, Offer
+    from commonplace.providers.fastembed import Fetched, Offer
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
 
@@ -58,26 +58,25 @@ _FIELDS = {
 
 @command("list")
 @click.argument("provider", required=False)
-@option("--llm", is_flag=True, help="The provider's language models, where it has models of both kinds.")
+@option("--llm", is_flag=True, help="Only language models.")
 @format_option(("text", "json"))
 @click.pass_context
 def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> None:
-    """List the providers and whether each can be used here, or (PROVIDER) its models.
+    """List the providers and whether each can be used here, or the models of fastembed.
 
-    Nobody is asked for the list of providers. Models are asked for where a server of yours has them; a key
-    is never shown.
+    Nobody is asked, and a key is never shown.
     """
     settings = session.settings_of(ctx)
     look = session.look(settings)
     if provider is not None:
-        _list_models(provider, settings, form, look, llm=llm)
+        _list_models(provider, settings, form, look)
         return
     rows = [row for row in listed(settings) if not llm or row.kind == "llm"]
     kinds = groupby(rows, lambda row: row.kind)
     blocks = (_providers(_TITLES[kind], list(group), look) for kind, group in kinds)
     session.answer(form, rows, lambda: "\n\n".join(blocks))
     if form == "text":
-        session.note("\n* active  + stands in; `commonplace models list PROVIDER` lists its models")
+        session.note("\n* active  + stands in; `commonplace models list fastembed` lists its models")
 
 
 def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
@@ -94,58 +93,31 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     return "\n".join(shown)
 
 
-def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
-    if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
-        near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
-        raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
-    llm = llm or provider not in EMBEDDERS.rows
-    if llm:
-        data, lines = _language_models(provider, settings.llm)
-    else:
-        data, lines = _embedding_models(provider, settings.embedding, look)
-    if form == "json":
-        session.write(render.to_json(data))
-    elif not lines:
-        session.write(f"{screen.one_line(provider)} has no models to choose from")
-    else:
-        session.write("\n".join(lines))
-        if not llm:
-            use = f"`commonplace models use {provider}/MODEL`"
-            session.note(f"\n* active  = here; {use}")
+def _list_models(provider: str, settings: Settings, form: str, look: Look) -> None:
+    """List the embedding models of fastembed, as wide as the terminal."""
+    from commonplace.providers import fastembed
 
-
-def _language_models(provider: str, settings: Llm) -> tuple[list[dict[str, object]], list[str]]:
-    """The language models of a provider, as data and a line each."""
-    from commonplace.providers import downloads
-
-    names = downloads.llm_offers(llm_spec_of(provider, settings))
-    chosen = settings.model if settings.provider == provider else ""
-    data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
-    return data, [f"{'*' if name == chosen else ' '} {screen.one_line(name)}" for name in names]
-
-
-def _embedding_models(
-    provider: str, settings: Embedding, look: Look
-) -> tuple[list[dict[str, object]], list[str]]:
-    """The embedding models of a provider, as data and a line each, as wide as the terminal."""
-    from commonplace.providers import downloads
-
-    offers = downloads.offers(spec_of(provider, settings))
-    active = opening.specs(settings._replace(key=""))[0]
+    if provider != "fastembed":
+        raise ConfigError("models", "only those of fastembed are listed; `ollama list` lists those of Ollama")
+    offers, active = fastembed.offers(), opening.specs(settings.embedding._replace(key=""))[0]
     chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
+    if form == "json":
+        data = [{**offer._asdict(), "active": offer.model == chosen} for offer in offers]
+        session.write(render.to_json(data))
+        return
     wide = look.width is None or look.width >= _WIDE
     cells = [_offer(offer, chosen, wide=wide) for offer in offers]
-    lines = map(look.fit, screen.table(cells, right=(1, 2) if wide else (1,)))
-    return [{**offer._asdict(), "active": offer.model == chosen} for offer in offers], list(lines)
+    session.write("\n".join(map(look.fit, screen.table(cells, right=(1, 2) if wide else (1,)))))
+    session.note(f"\n* active  = here; `commonplace models use {provider}/MODEL`")
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
     flags = ((one.model == chosen, "*"), (one.here, "="))
     name = f"{''.join(mark if flag else ' ' for flag, mark in flags)} {screen.one_line(one.model)}"
-    size = screen.size(one.bytes) if one.bytes else ""
+    size = screen.size(one.bytes)
     about = screen.one_line(one.about)
     if wide:
-        return name, size, str(one.dimensions or ""), about
+        return name, size, str(one.dimensions), about
     # The languages in a few cells, for a narrow terminal.
     return name, size, " ".join(code for word, code in _CODES.items() if word in about.lower()) or about
 
@@ -500,10 +472,10 @@ def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, tryi
 
 def _try(root: Path, chosen: Embedding) -> str:
     """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    from commonplace.providers import downloads
+    from commonplace.providers import fastembed
 
     spec = opening.specs(chosen)[0]
-    if downloads.is_missing(spec):
+    if fastembed.is_missing(spec):
         fetched = fetch(spec)
         session.write(f"fetched {screen.size(fetched.bytes)} into {screen.one_line(fetched.place)}")
     with ledger(root) as own:
@@ -624,31 +596,14 @@ def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
 
 def fetch(spec: Spec) -> Fetched:
     """Fetch a model with a bar on the terminal; stopped, say that another attempt goes on from there."""
-    from commonplace.providers import downloads
+    from commonplace.providers import fastembed
 
     try:
         with progress.shown() as shown:
-            return downloads.fetch(spec, lambda done, total: shown("MB", done // 10**6, total // 10**6))
+            return fastembed.fetch(spec, lambda done, total: shown("MB", done // 10**6, total // 10**6))
     except KeyboardInterrupt:
         failures.warn("interrupted; run it again, it goes on from there")
         raise
-
-
-def spec_of(name: str, settings: Embedding) -> Spec:
-    """Return the specification of `PROVIDER[/MODEL]`, with address and key of settings that name it."""
-    provider, _, model = name.partition("/")
-    active = opening.specs(settings)[0]
-    if active.provider == provider:
-        return replace(active, model=model or active.model)
-    return Spec(provider, model)
-
-
-def llm_spec_of(provider: str, settings: Llm) -> Spec:
-    """Return the specification of a provider of language models, as `spec_of` does."""
-    if provider != settings.provider:
-        return Spec(provider)
-    key = credentials.named(settings.key, "llm.key")
-    return Spec(provider, settings.model, settings.base_url, key=key)
 
 
 @contextmanager

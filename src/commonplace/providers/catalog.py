@@ -47,18 +47,16 @@ class Spec:
 class Catalog(Generic[T]):
     """Rows by name, and the models `T` made so far; safe to use from several threads."""
 
-    def __init__(
-        self, rows: Iterable[Provider], kind: str, group: str, noun: str = "provider", *, local: bool = False
-    ) -> None:
+    def __init__(self, rows: Iterable[Provider], kind: str, group: str) -> None:
         """Take the built-in rows; others are `Provider` objects of an entry point group.
 
-        `kind` is the table of settings that names one, `noun` what people call it, `local` what holds of
-        rows that do not say it.
+        `kind` is the table of settings that names one. Embedding models run here unless their row denies it,
+        others elsewhere.
         """
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
         self.lock = fork.renewed(threading.Lock())
-        self.kind, self.group, self.noun, self.local = kind, group, noun, local
+        self.kind, self.group = kind, group
 
     def find(self, name: str) -> Provider:
         """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""
@@ -71,10 +69,10 @@ class Catalog(Generic[T]):
             if name not in installed:
                 known = ", ".join([*self.rows, *installed, "none"])
                 why = f"{name} is gone: {gone.PROVIDERS[name]}" if name in gone.PROVIDERS else ""
-                why = why or f"unknown {self.noun} {name!r}; known: {known}"
+                why = why or f"unknown provider {name!r}; known: {known}"
                 raise ConfigError(f"{self.kind}.provider", why)
             row = installed[name]
-        return row if row.local is not None else row._replace(local=self.local)
+        return row if row.local is not None else row._replace(local=self.kind == "embedding")
 
     def create(self, spec: Spec | str) -> T:
         """Return the model of a specification, made once a process and shared by all its callers.
@@ -94,27 +92,19 @@ class Catalog(Generic[T]):
         made: Callable[[Spec], T] = getattr(import_module(module, __package__), function)
         return made
 
-    def key(self, spec: Spec, environ: Mapping[str, str] | None = None) -> Secret:
-        """Return the key to send: as configured, or of the environment.
-
-        A provider's own variable is for its own address only. Raises ConfigError for an unknown provider.
-        """
-        row, key = self.find(spec.provider), spec.key
-        if self.kind == "llm":
-            key = key or credentials.from_environment([LLM_KEY], environ)
-        return credentials.at_address(key, row.keys, spec.base_url, row.base_url, environ)
-
     def connect(
         self, spec: Spec, *, needs_model: bool = True, header: str = "Authorization", scheme: str = "Bearer "
     ) -> tuple[str, Endpoint]:
         """Return the model to name and the endpoint to ask, with the provider's defaults; no request is made.
 
-        `header` and `scheme` carry the key. Raises ConfigError for a missing model or address, ProviderError
+        `header` and `scheme` carry the key: as configured, or of the environment, where a provider's own
+        variable is for its own address only. Raises ConfigError for a missing model or address, ProviderError
         for a missing key or an unfit address.
         """
         from commonplace.providers.http import Endpoint
 
-        row, key = self.find(spec.provider), self.key(spec)
+        row = self.find(spec.provider)
+        key = credentials.at_address(spec.key, row.keys, spec.base_url, row.base_url)
         model, base_url = spec.model or row.model, spec.base_url or row.base_url
         if row.keys and not key and credentials.is_own(spec.base_url, row.base_url):
             raise ProviderError(row.name, f"no key: set {' or '.join(row.keys)}", permanent=True)
@@ -125,8 +115,6 @@ class Catalog(Generic[T]):
         return model, Endpoint(row.name, base_url, key, header=header, scheme=scheme)
 
 
-EMBEDDERS: Catalog[Embedder] = Catalog(
-    providers.EMBEDDERS, "embedding", "commonplace.embedders", "model", local=True
-)
+EMBEDDERS: Catalog[Embedder] = Catalog(providers.EMBEDDERS, "embedding", "commonplace.embedders")
 LLMS: Catalog[Model] = Catalog(providers.LLMS, "llm", "commonplace.llms")
 RERANKERS: Catalog[Any] = Catalog(providers.RERANKERS, "reranking", "commonplace.rerankers")

@@ -7,19 +7,22 @@ error that says how to get it (`download`).
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.base import paths, remedies
+from commonplace.base import installation, paths, remedies
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.config import keys
-from commonplace.providers import runtime, services
+from commonplace.providers import program, runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.embedding.remote import unit_rows
 from commonplace.providers.reranking import sigmoid
@@ -35,7 +38,9 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "embedding": ("fastembed", "TextEmbedding"),
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
-_REACH_S = 10.0
+Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
+_REACH_S, _MOST_S = 10.0, 86_400.0
+_PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
 
@@ -150,6 +155,92 @@ def _class(kind: Kind) -> Any:  # noqa: ANN401
     logger.disable("fastembed")  # which writes to standard error what is raised as an error anyway
     module, name = _CLASSES[kind]
     return getattr(import_module(module), name)
+
+
+# --- fetching ------------------------------------------------------------------------------------------
+
+
+class Fetched(NamedTuple):
+    """A model that is here now: its name, where it lies, its bytes, and whether it was here before."""
+
+    model: str
+    place: str
+    bytes: int
+    before: bool = False
+
+
+def fetch(spec: Spec, progress: Progress) -> Fetched:
+    """Fetch a model, a reranker too, or see that it is there.
+
+    Its files come by a process of their own: the library that fetches them can be neither hushed nor stopped,
+    and Ctrl-C should end it at once. What had come stays, and another attempt goes on there. Raises
+    ConfigError for another provider's or an unknown model, MissingExtra, ProviderError.
+    """
+    if spec.provider != PROVIDER:
+        message = f"only models of fastembed are fetched, not those of {spec.provider}"
+        hint = f"; `ollama pull {spec.model}` fetches it" if spec.provider == "ollama" else ""
+        raise ConfigError("models", message + hint)
+    named = spec.model.lower()
+    ranks = named and named in (str(row["model"]).lower() for row in table("reranking"))
+    kind: Kind = "reranking" if ranks else "embedding"
+    row = find(spec.model, kind)
+    name, total, there = str(row["model"]), _size(row), cache_of(row)
+    if here := place(row):
+        return Fetched(name, str(here), size_of(here, follow=True), True)
+    environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
+    command = installation.python("-c", _PROGRAM, name, kind)
+
+    def look() -> None:
+        progress(min(size_of(there), total), total)
+
+    done = program.run(command, os.sep, _MOST_S, environ=environ, look=look)
+    here = place(row)
+    if done.failure or here is None:
+        reason = done.failure.rpartition(f"{PROVIDER}: ")[2]  # the last line of a traceback
+        raise ProviderError(PROVIDER, reason or f"{name} cannot be fetched; run it again")
+    progress(total, total)
+    return Fetched(name, str(here), size_of(here, follow=True))
+
+
+def is_missing(spec: Spec) -> bool:
+    """Tell whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
+    if spec.provider != PROVIDER:
+        return False
+    return place(find(spec.model)) is None
+
+
+def size_of(folder: Path, *, follow: bool = False) -> int:
+    """Return the bytes of the files in a folder; of links, with `follow`, those of what they lead to."""
+    size = 0
+    for parent, _, names in os.walk(folder):  # which passes over folders that vanish while it looks
+        for name in names:
+            with suppress(OSError):  # so do files
+                size += os.stat(os.path.join(parent, name), follow_symlinks=follow).st_size
+    return size
+
+
+class Offer(NamedTuple):
+    """A model that can be had: its vectors' length, its bytes, what it is for, and whether it is here."""
+
+    model: str
+    dimensions: int
+    bytes: int
+    about: str
+    here: bool
+
+
+def offers() -> tuple[Offer, ...]:
+    """Return the embedding models, those that are here first. Raises MissingExtra, ProviderError."""
+    models = [
+        Offer(one["model"], one["dim"], _size(one), one["description"], place(one) is not None)
+        for one in table()
+    ]
+    return tuple(sorted(models, key=lambda offer: (not offer.here, offer.model.lower())))
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    """The bytes of a model of fastembed's, about."""
+    return int(float(row["size_in_GB"]) * 1e9)
 
 
 # --- models as the rest of the system sees them --------------------------------------------------------

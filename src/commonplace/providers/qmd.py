@@ -1,7 +1,7 @@
 """QMD, a search of others (https://github.com/tobi/qmd), asked through its own program.
 
 It has a deadline: without its models, `qmd query` waits for ever. It answers from its own index and
-configuration, or from those in a `home`, for measurements.
+configuration.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from commonplace.types.results import Mode
 NAME = "qmd"
 INSTALL = "npm install -g @tobilu/qmd"
 TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
-INDEXING_S = 1800.0
 _COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
 _MOST_BYTES = 16 << 20  # of what it prints
 _SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? @@[^\n]*\n")
@@ -46,7 +45,6 @@ def search(
     limit: int = 10,
     collections: Sequence[str] = (),
     min_score: float | None = None,
-    home: str = "",
     timeout_s: float = TIMEOUT_S,
 ) -> list[Found]:
     """Ask QMD, best hit first. Raises ProviderError where it is missing, fails, or takes too long."""
@@ -57,22 +55,13 @@ def search(
         folder = os.getcwd()
     except OSError:  # it is gone
         folder = os.path.expanduser("~")
-    printed = _run([_COMMANDS[mode], *options, "--", public(question)], folder, home, timeout_s)
+    printed = _run([_COMMANDS[mode], *options, "--", public(question)], folder, timeout_s)
     try:
         rows = json.loads(printed[printed.index(b"[") :])
         return [_found(row, folder) for row in rows[:limit] if isinstance(row, Mapping)]
     except (ValueError, RecursionError) as error:
         message = "printed no list of hits; is it version 2 or later?"
         raise ProviderError(NAME, message, permanent=True) from error
-
-
-def index(folder: str, home: str, *, vectors: bool = False) -> None:
-    """Have QMD index the Markdown of a folder in a home of its own. Raises ProviderError."""
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    known = os.path.exists(os.path.join(home, "index.yml"))
-    first = ["update"] if known else ["collection", "add", os.path.realpath(folder), "--name", "w"]
-    for command in (first, ["embed"]) if vectors else (first,):
-        _run(command, folder, home, INDEXING_S)
 
 
 def _found(row: Mapping[str, object], folder: str) -> Found:
@@ -100,15 +89,14 @@ def _found(row: Mapping[str, object], folder: str) -> Found:
     )
 
 
-def _run(arguments: Sequence[str], folder: str, home: str, timeout_s: float) -> bytes:
+def _run(arguments: Sequence[str], folder: str, timeout_s: float) -> bytes:
     """Run QMD in a folder; return its output. Raises ProviderError."""
     # Never a program of the current folder.
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)))
     found = shutil.which(NAME, path=path)
     if not found:
         raise ProviderError(NAME, f"is not installed; `{INSTALL}` installs it", permanent=True)
-    there = {"QMD_CONFIG_DIR": home, "INDEX_PATH": os.path.join(home, "index.sqlite")} if home else {}
-    environ = {**os.environ, "PWD": folder, "NO_COLOR": "1", **there}
+    environ = {**os.environ, "PWD": folder, "NO_COLOR": "1"}
     try:
         done = program.run([found, *arguments], folder, timeout_s, most_bytes=_MOST_BYTES, environ=environ)
     except program.NotStarted as error:

@@ -48,7 +48,7 @@ class Service:
     key. `texts`, `dimensions`, `purpose` and `limit` (the number of results) name parameters, `extra` is in
     every request. `vectors_at` and `usage_at` are paths into an answer. `placed` adds the address to the
     identity of a model, where its name alone does not tell which it is. `names` begin the names of the
-    service's own models, `models` lists some.
+    service's own models.
     """
 
     name: str
@@ -68,7 +68,6 @@ class Service:
     usage_at: Sequence[Sequence[str]] = (("usage", "total_tokens"), ("usage", "prompt_tokens"))
     placed: bool = False
     names: Sequence[str] = ()
-    models: Sequence[str] = ()
 
     def address(self, model: str) -> str:
         """Return where a request for vectors goes, below the address of the service."""

@@ -31,7 +31,6 @@ def search(
     limit: int,
     collections: Sequence[str],
     min_score: float | None,
-    home: str = "",
 ) -> SearchResult:
     """Ask an engine; what lies in the workspace and its collections is cited as ours.
 
@@ -40,9 +39,7 @@ def search(
     if engine not in ENGINES[1:]:
         raise ConfigError("engine", f"{engine!r} is not allowed; it must be one of {', '.join(ENGINES)}")
     started = time.perf_counter()
-    found = qmd.search(
-        question, mode=mode, limit=limit, collections=collections, min_score=min_score, home=home
-    )
+    found = qmd.search(question, mode=mode, limit=limit, collections=collections, min_score=min_score)
     took_ms = (time.perf_counter() - started) * 1000
     roots = [(os.path.realpath(source.root), source.name) for source in sources]
     # Of a folder in another one, the inner collection is meant.

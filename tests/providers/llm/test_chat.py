@@ -11,9 +11,11 @@ import time
 import traceback
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from commonplace import config
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, http
@@ -22,6 +24,7 @@ from commonplace.providers.catalog import Spec
 from commonplace.providers.llm import chat
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.chat import ChatModel
+from commonplace.providers.opening import open_llm
 from tests.providers.llm.conftest import (
     KEY,
     QUESTION,
@@ -218,6 +221,14 @@ def test_parameters_that_are_refused_are_left_out(
     server.script = [Reply(refusal(message), 400), Reply(answer())]
     model_at(server).answer(replace(REQUEST, logprobs=1))
     assert (name in server.requests[1].json) is there
+
+
+def test_a_refusal_may_come_as_not_found(server: Server) -> None:
+    server.script = [Reply(refusal("no endpoints found that support tool use: tools are not supported"), 404)]
+    server.script.append(Reply(answer(finish=None)))  # type: ignore[arg-type]
+    request = replace(REQUEST, tools=(ToolSpec("search", "Search.", {}),))
+    assert model_at(server).answer(request).finish == "stop"
+    assert "tools" not in server.requests[1].json
 
 
 def test_a_server_that_refuses_everything_is_left_alone(server: Server) -> None:
@@ -436,11 +447,15 @@ def test_a_providers_key_stays_with_the_provider(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_key_for_language_models_goes_where_the_owner_points(
-    monkeypatch: pytest.MonkeyPatch, server: Server
+    monkeypatch: pytest.MonkeyPatch, server: Server, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COMMONPLACE_LLM_KEY", KEY)
     server.script = [Reply(answer())]
-    ChatModel(Spec("compatible", "m", f"{server.url}/v1")).answer(REQUEST)
+    chosen = {"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"}
+    settings = config.load(tmp_path, overrides={f"llm.{name}": value for name, value in chosen.items()})
+    client = open_llm(None, settings, cached=False)
+    assert client is not None
+    client.complete(QUESTION)
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import downloads, fastembed
+from commonplace.providers import fastembed
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.fastembed import LocalReranker, folder, load_reranker
 from commonplace.providers.reranking import sigmoid
@@ -87,7 +87,7 @@ def test_no_name_is_of_a_model_of_both_kinds() -> None:
 def test_fetching_one_that_is_here_reaches_for_nothing() -> None:
     place = write_cache()
     told: list[tuple[int, int]] = []
-    fetched = downloads.fetch(Spec("fastembed", NAME), lambda done, total: told.append((done, total)))
+    fetched = fastembed.fetch(Spec("fastembed", NAME), lambda done, total: told.append((done, total)))
     assert (fetched.model, Path(fetched.place), fetched.before, told) == (NAME, place, True, [])
     assert fetched.bytes > 0
 
@@ -96,4 +96,4 @@ def test_fetching_one_that_is_here_reaches_for_nothing() -> None:
 def test_without_a_connection_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ProviderError, match=r"127\.0\.0\.1:9 cannot be reached"):
-        downloads.fetch(Spec("fastembed", NAME), lambda done, total: None)
+        fastembed.fetch(Spec("fastembed", NAME), lambda done, total: None)
