@@ -27,9 +27,8 @@ from tests.places import settings_file
 
 DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 LIBC = ctypes.CDLL(None, use_errno=True)
-ROOT = os.name == "posix" and os.geteuid() == 0
+ROOT = os.geteuid() == 0
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 Ask = Callable[..., "subprocess.CompletedProcess[str]"]
 Done = subprocess.CompletedProcess[bytes]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date
 
 import pytest
@@ -159,7 +158,6 @@ def test_private_parts_and_secrets_are_not_read(memory: Memory) -> None:
     assert "open" in text
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 def test_a_link_that_leaves_the_workspace_is_refused(memory: Memory) -> None:
     outside = memory.workspace.root.parent / "outside.md"
     outside.write_text("not yours\n")

@@ -431,7 +431,6 @@ def test_no_thread_to_be_had_is_a_failure_of_the_hook(
     assert len(listener.heard) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_after_a_fork_tells_hooks_as_well(managed: Callable[..., HookManager]) -> None:
     listener = Listener()

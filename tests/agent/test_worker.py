@@ -243,7 +243,7 @@ def test_a_full_spool_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
         assert f"{one.state.lost} entries were lost" in caplog.text
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written(memory: Memory, worker: Make) -> None:
     folder = memory.workspace.memory_dir
     mode = stat.S_IMODE(folder.stat().st_mode)
@@ -339,7 +339,6 @@ def test_a_program_that_ends_without_stop_loses_nothing(memory: Memory, ending: 
     assert _kept(memory) == _all(500)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_program_that_ends_itself_on_a_signal_loses_nothing(memory: Memory) -> None:
     program = """
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -356,7 +355,6 @@ time.sleep(60)
     assert _kept(memory) == _all(500)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("deadly", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_a_program_that_is_killed_loses_nothing_that_had_reached_the_disk(
     memory: Memory, deadly: str
@@ -377,7 +375,6 @@ time.sleep(60)
     assert _kept(memory) == _all(500)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_after_a_fork_only_fills_the_spool(memory: Memory) -> None:
     program = """
 import warnings

@@ -143,7 +143,6 @@ def test_an_entry_that_is_written_is_told_to_be(root: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("remember", b"caf\xe9 is open"), ("correct", "Bo waters the ferns.", b"\xe9")]
 )
-@pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
 def test_an_argument_that_is_no_text_is_not_changed_into_one(
     root: Path, arguments: tuple[str | bytes, ...]
 ) -> None:

@@ -16,7 +16,6 @@ from commonplace.notes import layout
 from commonplace.storage import overwritten, state
 from tests.attacks import editors
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="editors of POSIX systems")
 QUICK = {"node", "vim", "append", "pieces"}
 
 

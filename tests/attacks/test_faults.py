@@ -31,7 +31,6 @@ from commonplace.upkeep import rollup
 from tests.cli.conftest import command, environment
 from tests.servers.conftest import Client
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, users and mounts of POSIX systems")
 AT = datetime(2026, 2, 13, 12)
 Call = Callable[[Memory], object]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,7 +54,6 @@ status
 search|deploy
 """.strip().split("\n")
 ]
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 
 
 class TooSlowError(AssertionError):

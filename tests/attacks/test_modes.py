@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.notes import layout
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
 OVERRIDES = {"embedding.provider": "fake"}
 
 

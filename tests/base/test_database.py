@@ -86,7 +86,6 @@ for fill in (fill_index, fill_database):
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a limit of POSIX")
 def test_a_write_that_the_system_refuses_comes_with_a_remedy(tmp_path: Path) -> None:
     """A limit on the size of files, which SQLite calls a disk I/O error, as it calls a quota."""
     done = subprocess.run(

@@ -19,7 +19,6 @@ class _Owner:
         self.renewed += 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_lives_is_renewed_in_the_child_alone() -> None:
     owner, forgotten = _Owner(), _Owner()
@@ -33,7 +32,6 @@ def test_what_lives_is_renewed_in_the_child_alone() -> None:
     assert owner.renewed == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # threads beside it, from Python 3.12 on
 def test_nothing_under_a_held_lock_is_cut_in_two_by_a_fork() -> None:
     lock, began, inside = fork.held(threading.RLock()), threading.Event(), [0]

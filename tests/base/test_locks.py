@@ -19,8 +19,6 @@ import pytest
 from commonplace.base import locks, paths
 from commonplace.base.errors import NoteUnreadable
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
-
 WRITER = """
 import sys, time
 from datetime import datetime

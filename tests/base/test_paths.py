@@ -23,8 +23,6 @@ from commonplace.base.errors import (
 from commonplace.base.locks import locked
 from commonplace.base.paths import Workspace, contain, find_workspace, read_contained, resolve_workspace
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX file types")
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -174,7 +172,6 @@ def test_folders_of_the_user(
     assert paths.user_state_dir(environ) == Path("/home/me") / state
 
 
-@posix
 def test_state_follows_the_real_path(tmp_path: Path) -> None:
     make(tmp_path, "a/", "b/")
     (tmp_path / "link").symlink_to(tmp_path / "a")
@@ -192,7 +189,6 @@ def test_one_variable_moves_state_and_caches(tmp_path: Path, monkeypatch: pytest
     assert workspace.index == tmp_path / "kept" / "cache" / "indexes" / name / "index.sqlite"
 
 
-@posix
 def test_state_is_made_for_its_user_alone_and_tells_whose_it_is(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     assert list(paths.known_states()) == []
@@ -215,7 +211,6 @@ def test_a_folder_with_state_is_a_workspace(tmp_path: Path) -> None:
     assert find_workspace(tmp_path / "notes" / "deep") == tmp_path / "notes"
 
 
-@posix
 def test_the_folder_of_all_states_may_be_a_link(tmp_path: Path, private_home: Path) -> None:
     make(tmp_path, "disk/", "notes/")
     make(private_home, "state/")
@@ -259,7 +254,6 @@ def test_state_is_dropped_and_the_notes_stay(root: Path) -> None:
     assert (root / "MEMORY.md").read_text() == "mine"
 
 
-@posix
 def test_a_workspace_named_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "notes").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -304,7 +298,6 @@ def test_neighbour_with_the_same_beginning_is_outside(root: Path, tmp_path: Path
         read_contained(tmp_path / "work2" / "a.md", [root])
 
 
-@posix
 def test_symlinks_may_stay_but_not_leave(root: Path, tmp_path: Path) -> None:
     (root / "in.md").symlink_to(root / "MEMORY.md")
     (root / "out.md").symlink_to(tmp_path / "outside.md")
@@ -318,14 +311,12 @@ def test_symlinks_may_stay_but_not_leave(root: Path, tmp_path: Path) -> None:
         contain(root / "folder" / "new.md", [root], missing_ok=True)
 
 
-@posix
 def test_root_that_is_a_symlink_is_a_root(root: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root)
     assert read_contained(link / "MEMORY.md", [link]) == b"mine"
 
 
-@posix
 def test_only_regular_files_are_read(root: Path) -> None:
     os.mkfifo(root / "fifo.md")
     (root / "loop.md").symlink_to(root / "loop.md")
@@ -348,7 +339,6 @@ def test_only_regular_files_are_read(root: Path) -> None:
         read_contained(root / "loop.md", [root])
 
 
-@posix
 def test_fifo_swapped_in_at_the_last_moment_does_not_block(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,7 +355,6 @@ def test_fifo_swapped_in_at_the_last_moment_does_not_block(
         read_contained(note, [root])
 
 
-@posix
 def test_link_swapped_in_at_the_last_moment_is_not_followed(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

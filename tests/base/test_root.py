@@ -241,7 +241,7 @@ def test_a_root_that_is_a_dangling_link_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root is two users")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is two users")
 def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> None:
     own, other = Root(tmp_path / "own"), tmp_path / "other"
     own.make_folder()

@@ -112,7 +112,6 @@ def test_a_refused_text_follows_no_link_of_a_workspace(
     assert sorted(workspace.iterdir()) == before
 
 
-@pytest.mark.skipif(os.name != "posix", reason="fifos")
 def test_a_fifo_in_its_place_is_not_waited_for(run: Run, editor: Path, workspace: Path) -> None:
     os.mkfifo(settings_file(workspace))
     done = run("config", "edit", "--in-workspace")

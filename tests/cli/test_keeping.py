@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 import click.testing
-import pytest
 
 from commonplace.cli.application import cli
 from tests.cli.conftest import Run, command, environment
@@ -66,7 +64,6 @@ def test_status(run: Run, workspace: Path) -> None:
     assert "up to date" in text
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_watch_takes_up_changes_until_ctrl_c(workspace: Path) -> None:
     process = subprocess.Popen(
         command("-w", workspace, "watch"),

@@ -106,7 +106,6 @@ def test_a_refusal_is_one_line_and_changes_nothing(run: Command, workspace: Path
     assert [one["about"]["undoes"] for one in taken["runs"]] == [second.id, first.id]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 @pytest.mark.parametrize(("answer", "back"), [("n\n", False), ("y\n", True)])
 def test_a_terminal_shows_what_would_change_and_asks(workspace: Path, answer: str, back: bool) -> None:
     import pty

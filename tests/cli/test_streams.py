@@ -10,7 +10,6 @@ import pytest
 
 from tests.cli.conftest import Program, command, environment
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="a shell and /dev/full")
 ANSWERS = [["search", "deploy"], ["status"], ["--help"]]  # the short way, a command, what click prints itself
 MORE = [["search", "deploy", "--format", "json"], ["recall", "deploy"], ["get", "MEMORY.md"],
         ["collection", "list"], ["config"], ["--version"]]  # fmt: skip

@@ -33,7 +33,6 @@ def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
     assert states(checks.leftovers(case())) == {"index.leftovers": "ok"}  # somebody writes it now
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows does not tell")
 def test_a_lock_that_is_held_is_told_and_left(case: Present, indexed: Path) -> None:
     lock = lock_file(Workspace(indexed), "sync")
     with locks.locked(lock):

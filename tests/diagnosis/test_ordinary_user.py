@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from commonplace.base.paths import Workspace, user_cache_dir
 from commonplace.config import user_file
 from tests.test_ordinary_user import Ask, ask, workspace  # noqa: F401
-
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 
 
 def findings(ask: Ask) -> dict[str, dict[str, str]]:  # noqa: F811

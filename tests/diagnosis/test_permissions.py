@@ -12,8 +12,6 @@ from commonplace.config import user_file
 from commonplace.diagnosis import permissions
 from tests.diagnosis.conftest import Present, by_check, states
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
-
 
 @pytest.fixture
 def config() -> Path:
@@ -87,7 +85,7 @@ def test_a_folder_of_caches_that_is_a_file(case: Present, private_home: Path) ->
     assert states(permissions.caches(case())) == {"permissions.caches": "warning"}
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_files_of_another_user_are_named_with_one_command(case: Present, tmp_path: Path) -> None:
     given = case()
     assert given.workspace is not None

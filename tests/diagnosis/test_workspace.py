@@ -13,7 +13,7 @@ from commonplace.diagnosis.examination import present
 from tests.diagnosis.conftest import Present, by_check, states
 from tests.places import settings_file
 
-AS_ROOT = os.name != "posix" or os.geteuid() == 0
+AS_ROOT = os.geteuid() == 0
 
 
 def test_a_workspace_that_is_fine(case: Present, indexed: Path) -> None:

@@ -8,7 +8,6 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,7 +100,6 @@ def test_the_state_of_a_folder_that_moved_comes_along_when_told(
     assert "The kettle 1 is red." in person.read("memory/1.md")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
 def test_a_terminal_says_that_a_folder_may_have_moved(original: Owner, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     person = moved(original, tmp_path / "new" / original.folder.name)

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.life.conftest import Owner
 
 SCRIPT = """
@@ -62,7 +60,6 @@ os.kill(living, signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
 def test_a_child_that_is_forked_while_threads_write(owner: Owner) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(owner.folder)]

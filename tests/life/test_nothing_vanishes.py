@@ -111,9 +111,7 @@ def test_a_status_of_the_page_and_of_agents_names_it(owner: Owner) -> None:
 DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 
 
-@pytest.mark.skipif(
-    os.name != "posix" or (os.geteuid() == 0 and not shutil.which("setpriv")), reason="privileges"
-)
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="privileges")
 @pytest.mark.parametrize("closed", ["memory/kite.md", "memory/deep"])
 def test_what_this_user_may_not_read_is_named_once_and_kept(owner: Owner, closed: str) -> None:
     owner.note("memory/kite.md", MENDED)

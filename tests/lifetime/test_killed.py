@@ -21,8 +21,6 @@ from tests.lifetime import checks
 from tests.lifetime.generated import tree
 from tests.lifetime.planner import Planner
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
-
 SCRIPT = Path(__file__).with_name("dying.py")
 KILLED, NOTHING = -9, 3
 NAME = "Wilhelmina Quist"

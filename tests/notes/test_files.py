@@ -34,7 +34,6 @@ print("ready", flush=True)
 for number in range(count):
     append(workspace, note, f"- {name} {number} " + "x" * 50, title="# Day", timeout_s=60)
 """
-posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 
 
 @pytest.fixture
@@ -100,7 +99,6 @@ def test_appends_of_many_threads_all_arrive(note: Path, workspace: paths.Workspa
     assert len(set(note.read_text().splitlines())) == 100
 
 
-@posix
 def test_kill_leaves_the_old_or_the_new_file(note: Path, workspace: paths.Workspace) -> None:
     seen = 0
     for round_ in range(5):
@@ -120,7 +118,6 @@ def test_kill_leaves_the_old_or_the_new_file(note: Path, workspace: paths.Worksp
     assert litter(note.parent) == []
 
 
-@posix
 def test_file_size_limit_leaves_the_old_file(note: Path) -> None:
     note.parent.mkdir()
     note.write_text("- " + "x" * 5000 + "\n")
@@ -155,7 +152,6 @@ def test_full_disk_leaves_the_old_file(
     assert litter(note.parent) == []
 
 
-@posix
 def test_read_only_folder_is_told_in_one_line(
     note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +179,6 @@ def test_folder_in_place_of_a_note(note: Path, workspace: paths.Workspace) -> No
         append(workspace, note, "- x")
 
 
-@posix
 def test_fifo_in_place_of_a_note_does_not_block(note: Path, workspace: paths.Workspace) -> None:
     note.parent.mkdir()
     os.mkfifo(note)
@@ -191,7 +186,6 @@ def test_fifo_in_place_of_a_note_does_not_block(note: Path, workspace: paths.Wor
         append(workspace, note, "- x")
 
 
-@posix
 def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, workspace: paths.Workspace) -> None:
     old = os.umask(0o022)
     try:
@@ -204,7 +198,6 @@ def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, workspace: pa
         os.umask(old)
 
 
-@posix
 def test_symlink_is_followed(note: Path, workspace: paths.Workspace, tmp_path: Path) -> None:
     target = tmp_path / "vault" / "real.md"
     target.parent.mkdir()

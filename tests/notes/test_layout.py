@@ -1,6 +1,5 @@
 """Today's note, long-term memory, dates in file names, and what never gets written."""
 
-import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -165,7 +164,6 @@ def test_a_heading_is_made_once(
     assert [line.split()[-1] for line in lines if line.startswith("- ")] == ["one", "two"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="symlinks")
 def test_links_that_leave_are_not_written_through(
     workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -6,8 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from commonplace.config.settings import Collection
 from commonplace.notes import updates
 
@@ -57,7 +55,6 @@ def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> Non
     assert not (tmp_path / "late").exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
 def test_what_it_says_fills_no_disk(tmp_path: Path) -> None:
     talks = (
         "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"

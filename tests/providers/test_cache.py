@@ -172,7 +172,6 @@ def test_clearing_gives_room_back_and_waits_for_whoever_writes(path: str) -> Non
     assert one.stats().oldest_s == 0
 
 
-@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     umask = os.umask(0o022)
     try:
@@ -182,7 +181,6 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_of_a_process_has_a_connection_of_its_own(path: str) -> None:
     made = VectorCache(path)
     made.keep("m", rows(range(1)))

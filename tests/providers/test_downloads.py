@@ -79,7 +79,6 @@ def test_without_a_connection_the_reason_is_told_at_once(monkeypatch: pytest.Mon
 
 
 @needs_fastembed
-@pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_ends_it_at_once_and_another_attempt_mends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

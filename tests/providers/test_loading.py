@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 import threading
@@ -217,7 +216,6 @@ assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("program", [FORK, BUILTIN_FORK], ids=["anything", "builtin"])
 def test_a_forked_child_begins_anew(program: str) -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]

@@ -18,8 +18,6 @@ from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.storage import files
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
-
 
 @pytest.fixture
 def lock(tmp_path: Path) -> Path:
@@ -56,7 +54,6 @@ def test_what_compose_raises_leaves_everything_as_it_was(tmp_path: Path, lock: P
         pass
 
 
-@posix
 @pytest.mark.parametrize("stem", ["n" * 252, "记" * 84, "👍" * 63, ".", "a b", "-rf", "$(x)"])
 def test_a_name_as_long_or_odd_as_the_system_allows(tmp_path: Path, lock: Path, stem: str) -> None:
     target = tmp_path / "odd" / f"{stem}.md"
@@ -66,7 +63,6 @@ def test_a_name_as_long_or_odd_as_the_system_allows(tmp_path: Path, lock: Path, 
     assert os.listdir(target.parent) == [target.name]
 
 
-@posix
 @pytest.mark.parametrize("make", ["folder", "fifo", "loop", "below a file", "too long"])
 def test_what_cannot_be_replaced_is_told_in_one_line(tmp_path: Path, lock: Path, make: str) -> None:
     target = tmp_path / "target"
@@ -87,7 +83,6 @@ def test_what_cannot_be_replaced_is_told_in_one_line(tmp_path: Path, lock: Path,
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")) == []
 
 
-@posix
 def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path, lock: Path) -> None:
     link = tmp_path / "link.md"
     link.symlink_to("real.md")
@@ -96,7 +91,6 @@ def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path, lock: Path) -> No
     assert (tmp_path / "real.md").read_bytes() == b"new"
 
 
-@posix
 def test_a_set_of_permissions_survives(tmp_path: Path, lock: Path) -> None:
     target = tmp_path / "a.md"
     target.touch()
@@ -106,8 +100,7 @@ def test_a_set_of_permissions_survives(tmp_path: Path, lock: Path) -> None:
         assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
-@posix
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_the_owner_survives(tmp_path: Path, lock: Path) -> None:
     target = tmp_path / "a.md"
     target.write_bytes(b"x")
@@ -160,7 +153,6 @@ def test_a_lock_keeps_other_processes_out(lock: Path) -> None:
     assert other() == "in\n"
 
 
-@posix
 def test_a_lock_of_a_stopped_process_is_waited_for_and_told(lock: Path) -> None:
     code = "import sys; from commonplace.base import locks\nwith locks.locked(sys.argv[1]):\n print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
@@ -202,7 +194,6 @@ def test_threads_take_turns(lock: Path) -> None:
     assert most == 1
 
 
-@posix
 def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     workspace = paths.Workspace(tmp_path / "work")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import stat
@@ -58,7 +57,6 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
 @pytest.mark.parametrize("kind", [0o644, 0o664, 0o600, 0o440])
 def test_a_note_that_is_brought_back_has_its_permissions_again(
     workspace: paths.Workspace, change: Changing, kind: int
@@ -75,7 +73,6 @@ def test_a_note_that_is_brought_back_has_its_permissions_again(
     assert mode(note) == kind
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
 def test_permissions_come_back_where_a_change_fails_or_is_carried_on(
     workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,7 +210,6 @@ def test_a_folder_that_leaves_the_workspace_is_refused(tmp_path: Path) -> None:
     assert list(outside.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no fifos")
 def test_what_is_no_file_is_refused(workspace: Workspace) -> None:
     transcript = Transcript.open(workspace, "s1")
     transcript.path.parent.mkdir()
@@ -297,7 +296,6 @@ def test_many_writers_lose_nothing(workspace: Workspace) -> None:
         assert [int(n) for w, n in told if w == f"w{writer}"] == list(range(50))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_kill_loses_at_most_what_was_being_written(workspace: Workspace) -> None:
     transcript = Transcript.open(workspace, "s1")
     said: list[list[str]] = []

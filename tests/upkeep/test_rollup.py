@@ -608,7 +608,6 @@ def test_it_does_not_run_beside_a_consolidation(make: Make) -> None:
     assert "memory/2026-01-13.md" in files(memory)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="fork and SIGKILL")
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", ["rollup", "confirm"])
 def test_killed_at_any_step_the_next_one_carries_on(

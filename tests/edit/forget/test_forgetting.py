@@ -677,7 +677,6 @@ def test_a_record_that_names_a_note_so_is_told(memory: Memory) -> None:
 # --- notes with several names ---------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 def test_a_note_is_forgotten_by_any_of_its_names_and_its_links_stay(memory: Memory, tmp_path: Path) -> None:
     root = memory.workspace.root
     (tmp_path / "outside.md").write_text("- Zed is out.\n")
@@ -695,7 +694,6 @@ def test_a_note_is_forgotten_by_any_of_its_names_and_its_links_stay(memory: Memo
     assert (tmp_path / "outside.md").read_text() == "- Zed is out.\n"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
 def test_names_of_links_and_of_empty_folders_are_told(memory: Memory) -> None:
     folder = memory.workspace.memory_dir
     (folder / "zoe-quist").mkdir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -82,7 +81,6 @@ def notes(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*.md"))}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
 @pytest.mark.parametrize("stride", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_any_step_it_is_carried_on(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int

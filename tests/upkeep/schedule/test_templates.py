@@ -5,7 +5,6 @@ from __future__ import annotations
 import plistlib
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -57,7 +56,6 @@ def test_the_list_of_launchd(workspace: Workspace) -> None:
     assert plistlib.loads(text.encode())["ProgramArguments"][-1] == "watch"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no such shell")
 def test_the_line_of_cron_runs_in_the_workspace(workspace: Workspace) -> None:
     """Cron hands the line to a shell with its percent signs unescaped; the program here is `pwd`."""
     made = Job("commonplace-x", str(workspace.root), "04:05", ("pwd",), (("PATH", "/usr/bin:/bin"),))
