@@ -441,10 +441,9 @@ def _is_for_another(folder: int) -> bool:
 
 def _give(descriptor: int, folder: int) -> None:
     """Give a new file or folder of root's to the owner of its folder, who could not open it otherwise."""
-    owner = os.fstat(folder)
-    # Where root may not (some network disks), it stays as it is: `doctor` names it.
     if _is_for_another(folder) and os.fstat(descriptor).st_uid == 0:
-        with suppress(OSError):
+        owner = os.fstat(folder)
+        with suppress(OSError):  # where root may not (some network disks): `doctor` names it
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # A folder that cannot exist: settings read from there are those that nobody set.
 NOWHERE = Path(os.devnull)
-_PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
+_PLACES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def only_places(environ: Mapping[str, str]) -> dict[str, str]:
 
 def nowhere() -> dict[str, str]:
     """Return variables by which no file of the user's is found."""
-    return dict.fromkeys(("HOME", "USERPROFILE", "APPDATA"), os.devnull)
+    return {"HOME": os.devnull}
 
 
 # --- how a check is run -------------------------------------------------------------------------------

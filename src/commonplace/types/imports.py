@@ -102,8 +102,6 @@ class ImportedSetting:
     value: str
     outcome: Outcome
 
-    JSON: ClassVar = "kind name value outcome"
-
 
 @dataclass(frozen=True, slots=True)
 class Import:
