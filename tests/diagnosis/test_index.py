@@ -103,18 +103,16 @@ def test_damage_that_the_check_had_no_time_for(
     case: Present, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change("DROP TABLE vectors")
-    monkeypatch.setattr(snapshot, "check", lambda connection: snapshot.Verdict([]))
+    monkeypatch.setattr(snapshot, "check", lambda connection: None)
     one = found(case)["index.rows"]
     assert (one.state, one.told) == ("wrong", "the index does not answer (no such table: vectors)")
 
 
-@pytest.mark.parametrize(
-    ("last", "state"), [("integrity_check", "ok"), ("quick_check", "ok"), ("", "skipped")]
-)
+@pytest.mark.parametrize(("damage", "state"), [([], "ok"), (None, "skipped")])
 def test_how_far_the_check_came(
-    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch, last: str, state: str
+    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch, damage: list[str] | None, state: str
 ) -> None:
-    monkeypatch.setattr(snapshot, "check", lambda connection: snapshot.Verdict([], last))
+    monkeypatch.setattr(snapshot, "check", lambda connection: damage)
     assert found(case)["index.integrity"].state == state
 
 

@@ -22,12 +22,11 @@ from commonplace.base import paths
 from commonplace.base.database import connect, translated
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
-from commonplace.base.tuples import NamedTuple
 
 LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
 BUSY = "being written now"  # reason of a NoteUnreadable
 _LOGS = ("-wal", "-journal")
-CHECK_S = 3.0  # how long SQLite may check a file
+CHECK_S = 5.0  # how long SQLite may check a file
 _ATTEMPTS = 3
 # Of SQLite's machine, some ten milliseconds, between two looks at the time: each look may wait for the
 # interpreter while other checks run.
@@ -64,34 +63,23 @@ def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
     return tuple((one.st_ino, one.st_size, one.st_mtime_ns) if one else (0, 0, 0) for one in found)
 
 
-class Verdict(NamedTuple):
-    """The result of SQLite's checks of a file: its damage, and the last check that finished, if any."""
-
-    complaints: list[str]
-    check: str = ""
-
-
-def check(connection: apsw.Connection, *, thorough: bool = True) -> Verdict:
-    """Let SQLite check a file, full-text tables included, quickly and then, if there is time, thoroughly.
+def check(connection: apsw.Connection) -> list[str] | None:
+    """Return what SQLite finds damaged in a file, full-text tables included; None if its time was over.
 
     `PRAGMA integrity_check` asks FTS5 for its own check as well, as its command `integrity-check` does, which
     would have to write (https://sqlite.org/pragma.html#pragma_integrity_check).
     """
-    until, done = time.monotonic() + CHECK_S, ""
+    until = time.monotonic() + CHECK_S
     connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
     try:
-        for pragma in ("quick_check", "integrity_check") if thorough else ("quick_check",):
-            found = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(5)")]
-            if found != ["ok"]:
-                return Verdict(found, pragma)
-            done = pragma
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     except apsw.InterruptError:
-        return Verdict([], done)
+        return None
     except apsw.Error as error:  # damaged beyond being checked
-        return Verdict([str(error)])
+        return [str(error)]
     finally:
         connection.set_progress_handler(None)
-    return Verdict([], done)
+    return [] if found == ["ok"] else found
 
 
 def _copy(path: Path, copy: str) -> None:

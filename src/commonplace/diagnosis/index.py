@@ -131,30 +131,16 @@ def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 def integrity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Let SQLite check the file, full text included."""
     found = snapshot.check(index.connection)
-    limit = f"{snapshot.CHECK_S:.0f} s"
-    if found.complaints:
-        yield Finding(
-            "index.integrity",
-            "wrong",
-            message("index.damaged", "the file is damaged: {what}", what=listed(found.complaints)),
-            anew(case),
-        )
-    elif found.check == "integrity_check":
+    if found is None:
+        over = "the file is too large to be checked within {limit}"
+        large = message("index.large", over, limit=f"{snapshot.CHECK_S:.0f} s")
+        yield Finding("index.integrity", "skipped", large)
+    elif found:
+        told = message("index.damaged", "the file is damaged: {what}", what=listed(found))
+        yield Finding("index.integrity", "wrong", told, anew(case))
+    else:
         whole = message("index.whole", "SQLite finds the file and its full text whole")
         yield Finding("index.integrity", "ok", whole)
-    elif found.check:
-        yield Finding(
-            "index.integrity",
-            "ok",
-            message(
-                "index.glanced",
-                "SQLite finds the file whole at a glance; a closer look takes more than {limit}",
-                limit=limit,
-            ),
-        )
-    else:
-        large = message("index.large", "the file is too large to be checked within {limit}", limit=limit)
-        yield Finding("index.integrity", "skipped", large)
 
 
 def anew(case: Case) -> str:

@@ -157,7 +157,7 @@ def _wrong_with(path: Path, table: str) -> str:
             connection = schema.connect(copy, readonly=True)
             try:
                 with schema.translated(copy):
-                    found = snapshot.check(connection, thorough=False).complaints
+                    found = snapshot.check(connection)
                     if not found and table:
                         connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()
             finally:
