@@ -113,8 +113,12 @@ class _Save(NamedTuple):
     """The `data` that another program saved in that instant, and the bytes that we had read and written."""
 
     read: bytes
-    written: bytes
+    written: bytes | None
     data: bytes
+
+
+class _Differs(Exception):
+    """A file has other bytes than the caller of `exchange` expects."""
 
 
 def replace(
@@ -133,20 +137,7 @@ def replace(
     the lock. Raises NoteUnreadable, LockTimeout, Busy.
     """
     with locked(lock, timeout_s), _translated(path), _placed(path, within, lock, make=True) as place:
-        record = guard() if guard else None
-        saves: list[_Save] = []
-        # A save that was displaced is not given up as soon as a file that others keep changing.
-        for _ in takewhile(lambda attempt: saves or attempt < _ATTEMPTS, range(10 * _ATTEMPTS)):
-            with _settled(place, record) as original:
-                after = _merge(saves, original.data, compose)
-                if after == original.bytes_or_none:
-                    return
-                done = _put(place, original, after, record)
-                if done is True:
-                    return
-                if done is not False:
-                    saves.append(_Save(original.data, after, done))
-    raise NoteUnreadable(paths.shown(path), "another program keeps changing it; try again")
+        _change(place, lambda data: compose(data or b""), guard() if guard else None)
 
 
 def exchange(
@@ -164,26 +155,21 @@ def exchange(
     Return false, without a change, if the file has other bytes; true if it has `after` already. A new file
     gets `mode`; 0: private to its owner, and to a group that may write there. Raises NoteUnreadable, Busy.
     """
+
+    def compose(data: bytes | None) -> bytes | None:
+        if data not in (before, after):
+            raise _Differs
+        return after
+
     with _translated(path):
         try:
             with _placed(path, within, lock, make=after is not None) as place:
-                for _ in range(_ATTEMPTS):
-                    with _settled(place, guard) as original:
-                        if original.bytes_or_none == after:
-                            return True
-                        if original.bytes_or_none != before:
-                            return False
-                        done = _put(place, original, after, guard, mode)
-                    if done is True:
-                        return True
-                    if done is not False:
-                        with _settled(place, guard) as ours:
-                            if ours.bytes_or_none == after:
-                                _put(place, ours, done, guard, mode)
-                        return False
+                _change(place, compose, guard, mode)
         except FileNotFoundError:  # no folder
             return before is None and after is None
-    return False
+        except _Differs:
+            return False
+    return True
 
 
 def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
@@ -192,12 +178,39 @@ def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
         pass
 
 
-def _merge(saves: Sequence[_Save], now: bytes, compose: Callable[[bytes], bytes]) -> bytes:
-    """Compose upon the file, or upon the save that we displaced; after several saves, add their new lines."""
-    if not saves:
-        return compose(now)
-    if len(saves) == 1 and now == saves[0].written:
-        return compose(saves[0].data)
+def _change(
+    place: _Place, compose: Callable[[bytes | None], bytes | None], guard: _Guard | None, mode: int = 0
+) -> None:
+    """Replace a file by what `compose` makes of it; upon a save that we displaced, compose again.
+
+    A save for which `compose` raises is put back; after several saves their new lines are added.
+    """
+    saves, failure = list[_Save](), None
+    # A save that was displaced is not given up as soon as a file that others keep changing.
+    for _ in takewhile(lambda attempt: saves or attempt < _ATTEMPTS, range(10 * _ATTEMPTS)):
+        with _settled(place, guard) as original:
+            now = original.bytes_or_none
+            if not saves:
+                after = compose(now)
+            elif len(saves) == 1 and now == saves[0].written:
+                try:
+                    after = compose(saves[0].data)
+                except Exception as error:  # noqa: BLE001 - raised below
+                    failure, after = error, saves[0].data
+            else:
+                after = _added(saves, original.data)
+            done = True if after == now else _put(place, original, after, guard, mode)
+        if done is True:
+            if failure is not None:
+                raise failure
+            return
+        if done is not False:
+            saves.append(_Save(original.data, after, done))
+    raise NoteUnreadable(paths.shown(place.path), "another program keeps changing it; try again")
+
+
+def _added(saves: Sequence[_Save], now: bytes) -> bytes:
+    """Return a file with the new lines of several saves at its end."""
     known, lines = set(now.splitlines()), list[bytes]()
     for save in saves:
         known.update(save.read.splitlines())
@@ -209,24 +222,19 @@ def _merge(saves: Sequence[_Save], now: bytes, compose: Callable[[bytes], bytes]
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
+    """Raise NoteUnreadable for an OSError, with a remedy if the folder of the file is not writable."""
+    import shlex
+
     try:
         yield
     except OSError as error:
-        denied = isinstance(error, PermissionError)
-        raise NoteUnreadable(paths.shown(path), (denied and _closed(path)) or paths.reason(error)) from error
-
-
-def _closed(path: Path) -> str:
-    """Return a message with a remedy if the folder of a file is not writable, else an empty text."""
-    import shlex
-
-    folder = next(place for place in path.parents if os.path.lexists(place))
-    if os.access(folder, os.W_OK | os.X_OK):
-        return ""
-    shown = paths.shown(folder)
-    mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
-    remedy = f"chmod u+w {shlex.quote(shown)}" if mine else "ask its owner, or keep a workspace of your own"
-    return f"permission denied: its folder {shown} cannot be written to; {remedy}"
+        reason, folder = paths.reason(error), next(one for one in path.parents if os.path.lexists(one))
+        if isinstance(error, PermissionError) and not os.access(folder, os.W_OK | os.X_OK):
+            mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
+            shown, other = paths.shown(folder), "ask its owner, or keep a workspace of your own"
+            remedy = f"chmod u+w {shlex.quote(shown)}" if mine else other
+            reason = f"permission denied: its folder {shown} cannot be written to; {remedy}"
+        raise NoteUnreadable(paths.shown(path), reason) from error
 
 
 @contextmanager
@@ -313,7 +321,9 @@ def _put(
     displaced; else true.
     """
     new = None if after is None else _write(place, after, original, mode)
-    late_s = _late_s(original, guard)
+    late_s = 4 * _LATE_S  # to look for late saves, as an editor may be at work
+    if original.status is not None and guard and guard.wrote(original.data):
+        late_s = _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
     if not original.stands(place):
         return False
     if guard and original.status is not None:
@@ -351,17 +361,9 @@ def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
     return False
 
 
-def _late_s(original: _Original, guard: _Guard | None) -> float:
-    """Return how long to look for late saves; 0 if the file is our write and older than `_RECENT_S`."""
-    if original.status is None or not guard or not guard.wrote(original.data):
-        return 4 * _LATE_S  # an editor may be at work
-    return _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
-
-
 def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | None:
     """Return the bytes that another program saved during the exchange; None without such a save."""
-    place = place._replace(name=place.temporary)
-    kept, ends = _read(place), time.monotonic() + LOCK_WAIT_S
+    kept, ends = _read(place._replace(name=place.temporary)), time.monotonic() + LOCK_WAIT_S
     try:
         for pause in (0, late_s):
             time.sleep(pause)
