@@ -33,6 +33,9 @@ _AT_ONCE = 50  # changes read by one query
 Read = Callable[[str], bytes | None]  # returns the bytes of a path; None: no file
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
 _NEWEST = "SELECT max(id) FROM change"
+_MARK_UNDONE = "UPDATE change SET data = json_set(data, '$.undone', ?) WHERE id = ?"
+_MARK_REDONE = """UPDATE change SET data = json_set(data, '$.undone', '') WHERE data ->> '$.undone' = ?
+    AND id = (SELECT data ->> '$.about.undoes' FROM change WHERE id = ?)"""
 _UNUSED = "DELETE FROM blob WHERE digest NOT IN (SELECT digest FROM change_blob)"
 
 
@@ -106,7 +109,8 @@ def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
 def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> None:
     """Insert or replace the record of a change, and store further bytes of its files.
 
-    A change without `kept` loses its bytes once it is no longer begun. Raises NoteUnreadable.
+    A change without `kept` loses its bytes once it is no longer begun. An undo that is done marks the change
+    that it undid; if that was an undo itself, the mark that it had set is cleared. Raises NoteUnreadable.
     """
     rows = [(digest(data), zlib.compress(data)) for data in blobs]
     needed = () if not run.kept and run.state != "begun" else run.files
@@ -120,6 +124,9 @@ def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> No
             connection.execute(_UNUSED)
         values = run.id, run.state, json.dumps(asdict(run))
         connection.execute("INSERT OR REPLACE INTO change(id, state, data) VALUES (?, ?, ?)", values)
+        if (target := run.about.undoes) and run.state == "done" and not run.undone:
+            connection.execute(_MARK_UNDONE, (run.id, target))
+            connection.execute(_MARK_REDONE, (target, target))
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,6 @@ from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
 _ENTRIES = 100  # newest changes; older changes of entries are removed
-_ROUNDS = 4  # attempts to compose changes without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
 
@@ -99,8 +98,8 @@ def rewrite(
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` gets a function that reads a file (None: no file) and may raise to cancel; a callable `about`
-    is called after it. Composing runs without the lock; under the lock the files that it read are compared,
-    and if one has changed it runs again. After `_ROUNDS` such attempts it runs under the lock.
+    is called after it. Composing runs without the lock; if a file that it read has changed meanwhile, it runs
+    again under the lock.
     Return None if no file changes, unless an `empty` run is to be recorded (for changes elsewhere), and with
     `dry_run`, which only composes. Raises the errors of `apply` and of `compose`, and PreviewOutdated if the
     changes differ from those of a preview (`shown`, a `diffs.digest`).
@@ -110,35 +109,29 @@ def rewrite(
         return None
     workspace.check_writable()
     now = now or datetime.now().astimezone()
+    recover(workspace)
+    seen: dict[str, bytes | None] = {}
+
+    def noted(path: str) -> bytes | None:
+        if path not in seen:
+            seen[path] = read(workspace, path)
+        return seen[path]
+
+    changes = _composed(compose, noted, shown)
+    if not changes and not empty:
+        return None
     with locks.locked(_lock(workspace)):
         _carry_on(workspace)
-    for is_last in (*[False] * _ROUNDS, True):
-        seen: dict[str, bytes | None] = {}
-
-        def noted(path: str, seen: dict[str, bytes | None] = seen) -> bytes | None:
-            if path not in seen:
-                seen[path] = read(workspace, path)
-            return seen[path]
-
-        with ExitStack() as lock:
-            if is_last:
-                lock.enter_context(locks.locked(_lock(workspace)))
-                _carry_on(workspace)
-            changes = _composed(compose, noted, shown)
+        if any(read(workspace, path) != data for path, data in seen.items()):
+            changes = _composed(compose, lambda path: read(workspace, path), shown)
             if not changes and not empty:
                 return None
-            if not is_last:
-                lock.enter_context(locks.locked(_lock(workspace)))
-                _carry_on(workspace)
-                if any(read(workspace, path) != data for path, data in seen.items()):
-                    continue
-            run = _make(workspace, changes, about, keep, now, settings)
-        if run.uncommitted != journal.WAITING:
-            return run
-        from commonplace.storage import committing
+        run = _make(workspace, changes, about, keep, now, settings)
+    if run.uncommitted != journal.WAITING:
+        return run
+    from commonplace.storage import committing
 
-        return committing.commit(workspace, run)
-    raise AssertionError("the last round returns")
+    return committing.commit(workspace, run)
 
 
 def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
@@ -240,9 +233,6 @@ def _carry_on(workspace: paths.Workspace) -> list[Run]:
     for run in journal.unfinished(workspace):
         files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
         done.append(_close(workspace, run, files))
-    newest = next(journal.newest_first(workspace), None)
-    if newest is not None:
-        _mark(workspace, newest)
     return done
 
 
@@ -269,26 +259,11 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
 
 
 def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -> Run:
-    """Record that a run is done or partial, and mark the run that it undid."""
+    """Record that a run is done or partial."""
     state: RunState = "partial" if any(file.left for file in files) else "done"
     made = replace(run, files=tuple(files), state=state)
     journal.put(workspace, made)
-    with suppress(NoteUnreadable):  # the next change marks it
-        _mark(workspace, made)
     return made
-
-
-def _mark(workspace: paths.Workspace, made: Run) -> None:
-    """Mark the run that an undo undid; if that was an undo itself, clear the mark that it had set."""
-    if not made.about.undoes or made.state != "done":
-        return
-    target = journal.load(workspace, made.about.undoes)
-    if target is None or target.undone == made.id or made.undone:
-        return
-    first = journal.load(workspace, target.about.undoes) if target.about.undoes else None
-    if first is not None and first.undone == target.id:
-        journal.put(workspace, replace(first, undone=""))
-    journal.put(workspace, replace(target, undone=made.id))
 
 
 def _lock(workspace: paths.Workspace) -> Path:
