@@ -327,28 +327,24 @@ def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
     own, others = sources[0], {os.path.realpath(source.root) for source in sources[1:]}
     here = [one for one in sources if os.path.realpath(one.root) == os.path.realpath(own.root)]
     globs = [glob for one in here for glob in (*one.globs, *one.ignore)]
-    chosen, found, left = Globs((*globs, *known)), list[str](), _MOST_ASIDE
-    for folder, names, files in os.walk(own.root):
-        prefix = f"{folder[len(own.root) :]}/".lstrip("/")
-        if ".md" in chosen.endings(prefix):  # all of it is searched, or ignored
-            names.clear()
-            continue
-        hidden = {name for name in names if name[0] == "." or f"{folder}/{name}" in others}
-        names[:] = [name for name in names if name not in hidden and not is_ignored(prefix, name)]
-        paths = [f"{prefix}{name}" for name in files if name.endswith(".md") and name[0] != "."]
-        found += [path for path in paths if not chosen(path)]
-        if (left := left - len(files) - len(names)) < 0:
-            break
-    return sorted(found)
+    chosen = Globs((*globs, *known))
+
+    def is_skipped(folder: str) -> bool:  # all of it is searched, or ignored
+        return f"{own.root}/{folder}" in others or ".md" in chosen.endings(f"{folder}/")
+
+    found = walked(own.root, is_skipped)
+    return sorted(path for path in found if path.endswith(".md") and not chosen(path))
 
 
-def walked(root: str, most: int = _MOST_ASIDE) -> Iterator[str]:
+def walked(root: str, is_skipped: Callable[[str], bool] = lambda folder: False) -> Iterator[str]:
     """Yield the paths of files below a folder but for hidden ones, as far as its first thousands."""
+    left = _MOST_ASIDE
     for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if name[0] != "." and name not in IGNORED_FOLDERS]
         prefix = f"{folder[len(root) :]}/".lstrip("/")
+        shown = [name for name in names if name[0] != "." and not is_ignored(prefix, name)]
+        names[:] = [name for name in shown if not is_skipped(f"{prefix}{name}")]
         yield from (f"{prefix}{name}" for name in files if name[0] != ".")
-        if (most := most - len(files) - len(names)) < 0:
+        if (left := left - len(files) - len(names)) < 0:
             return
 
 
