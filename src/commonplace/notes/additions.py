@@ -13,7 +13,8 @@ from commonplace.config.collections import check_name, normal_prefix
 from commonplace.config.editing import check_foreign, no_folder
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.notes import scan
-from commonplace.storage import journal, receipts
+from commonplace.storage import journal
+from commonplace.storage.receipts import Receipts
 from commonplace.types.changes import Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
 from commonplace.types.reports import FileFailure
@@ -106,7 +107,7 @@ def withdraw(workspace: paths.Workspace, undone: Iterable[Run]) -> list[Imported
 
     Raises ConfigError, NoteUnreadable.
     """
-    gone, _ = receipts.added(workspace, (run.about.undoes for run in undone), _standing(workspace))
+    gone, _ = Receipts(workspace).added((run.about.undoes for run in undone), _standing(workspace))
     for one in gone:  # contexts first: removing a collection removes its contexts
         remove = config.remove_context if one.kind == "context" else config.remove_collection
         remove(workspace.root, one.name)
@@ -119,8 +120,7 @@ def lacking(workspace: paths.Workspace, redone: Iterable[Run]) -> int:
     Raises ConfigError.
     """
     undoings = [run for redo in redone if (run := journal.load(workspace, redo.about.undoes))]
-    _, count = receipts.added(workspace, (run.about.undoes for run in undoings), _standing(workspace))
-    return count
+    return Receipts(workspace).added((run.about.undoes for run in undoings), _standing(workspace))[1]
 
 
 def _standing(workspace: paths.Workspace) -> list[ImportedSetting]:

@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
 
 from commonplace.base import paths, records
 from commonplace.base.digests import blake2b, sha256
@@ -41,9 +40,11 @@ class Receipts:
 
     def __init__(self, workspace: paths.Workspace) -> None:
         """Read the record."""
-        self._workspace, (self._key, rows) = workspace, _read(workspace)
+        self._workspace, kept = workspace, keyvalue.read(workspace, _KEY)
+        self._key = bytes.fromhex(kept["key"]) if kept else os.urandom(32)
+        self._rows = [row for _, row in keyvalue.each(workspace, _KIND)]
         self._files: dict[str, Known] = {}
-        for row in rows:
+        for row in self._rows:
             run = journal.load(workspace, row["run"]) if row["run"] else None
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
@@ -54,10 +55,13 @@ class Receipts:
 
     def hashed(self, data: bytes) -> str:
         """Return the hash of some bytes, under the key of the record."""
-        return _hashed(self._key, data)
+        return blake2b(b"imports\0" + data, key=self._key, digest_size=16).hexdigest()[:16]
 
     def _of_path(self, path: str) -> str:
         return self.hashed(f"path\0{path}".encode("utf-8", "surrogatepass"))
+
+    def _of_setting(self, one: ImportedSetting) -> str:
+        return self.hashed(repr((one.kind, one.name, one.value)).encode("utf-8", "surrogateescape"))
 
     def of_file(self, path: str) -> Known | None:
         """Return the record of a file; None if no import wrote it."""
@@ -76,39 +80,23 @@ class Receipts:
         row = {
             "run": run,
             "files": {self._of_path(path): list(known) for path, known in files.items()},
-            "settings": [_of_setting(self._key, one) for one in added],
+            "settings": [self._of_setting(one) for one in added],
         }
         key = {"key": self._key.hex()}
         keyvalue.update(self._workspace, _KEY, "", lambda known: known or key)
         keyvalue.write(self._workspace, _KIND, f"{time.time_ns():020}-{run}", row)
 
+    def added(
+        self, imports: Iterable[str], settings: Iterable[ImportedSetting]
+    ) -> tuple[list[ImportedSetting], int]:
+        """Return the given settings that some imports added, and the number of their settings not given.
 
-def added(
-    workspace: paths.Workspace, imports: Iterable[str], settings: Iterable[ImportedSetting]
-) -> tuple[list[ImportedSetting], int]:
-    """Return the given settings that some imports added, and the number of their settings not given.
-
-    A setting that was changed since does not count as given.
-    """
-    names = set(imports)
-    key, rows = _read(workspace)
-    hashes = {one for row in rows if row["run"] in names for one in row["settings"]}
-    known = [setting for setting in settings if _of_setting(key, setting) in hashes]
-    return known, len(hashes) - len(known)
-
-
-def _of_setting(key: bytes, setting: ImportedSetting) -> str:
-    return _hashed(key, repr((setting.kind, setting.name, setting.value)).encode("utf-8", "surrogateescape"))
-
-
-def _hashed(key: bytes, data: bytes) -> str:
-    return blake2b(b"imports\0" + data, key=key, digest_size=16).hexdigest()[:16]
-
-
-def _read(workspace: paths.Workspace) -> tuple[bytes, list[dict[str, Any]]]:
-    """Return the key of the record's hashes, and its rows; a new key where there is no record yet."""
-    kept, rows = keyvalue.read(workspace, _KEY), keyvalue.each(workspace, _KIND)
-    return bytes.fromhex(kept["key"]) if kept else os.urandom(32), [row for _, row in rows]
+        A setting that was changed since does not count as given.
+        """
+        names = set(imports)
+        hashes = {one for row in self._rows if row["run"] in names for one in row["settings"]}
+        known = [setting for setting in settings if self._of_setting(setting) in hashes]
+        return known, len(hashes) - len(known)
 
 
 def exported(data: bytes) -> bytes:
