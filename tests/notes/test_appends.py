@@ -63,3 +63,10 @@ def test_many_threads_lose_nothing(workspace: Workspace, note: Path) -> None:
     for number, own in enumerate(places):
         assert [lines[first - 1] for first, _ in own] == [f"- {number} {turn}" for turn in range(10)]
     assert len(lines) == 2 + 80 + 1
+
+
+def test_the_sides_of_an_entry_are_the_lines_around_it(workspace: Workspace, note: Path) -> None:
+    lines, sides = append(workspace, note, "- tea", title=TITLE)
+    assert (lines, sides) == ((3, 3), (b"# Today\n", b"# Today\n\n- tea\n"))
+    lines, sides = append(workspace, note, "- rain", title=TITLE)
+    assert (lines, sides) == ((4, 4), (b"# Today\n\n- tea\n", b"# Today\n\n- tea\n- rain\n"))

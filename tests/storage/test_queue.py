@@ -142,6 +142,20 @@ def test_what_no_note_takes_for_now_waits_on(queue: Queue) -> None:
     assert taken(queue) == ["a", "b", "more", "more", "more"]
 
 
+def test_no_entry_passes_an_earlier_one_of_its_day(queue: Queue) -> None:
+    queue.extend([entry("a"), entry("b")])
+    found: list[str] = []
+
+    def write(entries: Sequence[Entry]) -> None:
+        if entries[0].text == "a":
+            raise NoteUnreadable("memory/2026-02-13.md", "still locked")
+        found.extend(e.text for e in entries)
+
+    assert queue.drain(write, batch=1).trouble
+    assert found == []
+    assert taken(queue) == ["a", "b"]
+
+
 def test_a_note_that_takes_nothing_does_not_hold_up_other_days(queue: Queue) -> None:
     later = AT + timedelta(days=1)
     found: list[str] = []

@@ -239,11 +239,10 @@ def _translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_Place]:
-    """Open the folder of a file by its real path; remove the temporary file of a killed writer."""
+    """Open the folder of a file by its real path; in the end remove the temporary file, also of the dead."""
     real = os.path.realpath(path) if within is None else Root(within).resolve(path)
     with Root(os.path.dirname(real) if within is None else within).parent(real, make=make) as (folder, name):
         place = _Place(folder, name, path, _temporary_name(name, lock))
-        place.unlink(place.temporary)
         try:
             yield place
         finally:
@@ -324,12 +323,10 @@ def _put(
     late_s = 4 * _LATE_S  # to look for late saves, as an editor may be at work
     if original.status is not None and guard and guard.wrote(original.data):
         late_s = _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
-    if not original.stands(place):
-        return False
     if guard and original.status is not None:
         guard.prepare(original.data, original.status, after, new)
-        if not original.stands(place):
-            return False
+    if not original.stands(place):
+        return False
     try:
         is_kept = _swap(place, original, is_wanted=after is not None)
     except (FileExistsError, FileNotFoundError):  # another program has made the file, or moved it away
