@@ -6,6 +6,7 @@ import random
 import shutil
 import stat
 import tempfile
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -227,6 +228,15 @@ def test_old_runs_are_removed_by_a_later_one(
         for day in (0, 20, 45)
     ]
     assert journal.names(workspace) == [run.id for run in made[1:]]
+
+
+def test_a_change_that_is_not_finished_is_not_removed(workspace: paths.Workspace, change: Changing) -> None:
+    now = datetime(2026, 1, 1, 12).astimezone()
+    begun, done, last = (applied(workspace, change("MEMORY.md", b"%d\n" % n), now=now) for n in range(3))
+    journal.put(workspace, replace(begun, state="begun"))
+    journal.prune(workspace, 0, now + timedelta(days=1))
+    assert journal.names(workspace) == [begun.id, last.id]
+    assert done.id not in journal.names(workspace)
 
 
 class Model:

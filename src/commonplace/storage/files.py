@@ -228,7 +228,8 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason, folder = paths.reason(error), next(one for one in path.parents if os.path.lexists(one))
+        reason: str = paths.reason(error)
+        folder = next(one for one in path.parents if os.path.lexists(one))
         if isinstance(error, PermissionError) and not os.access(folder, os.W_OK | os.X_OK):
             mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
             shown, other = paths.shown(folder), "ask its owner, or keep a workspace of your own"
