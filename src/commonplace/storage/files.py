@@ -52,9 +52,9 @@ class _Guard(Protocol):  # `storage.writes.Writes`
 
 
 class _Place(NamedTuple):
-    """A file name in an open folder; without descriptors (Windows) `name` is the whole path."""
+    """A file name in an open folder."""
 
-    folder: int | None
+    folder: int
     name: str
     path: Path
     temporary: str
@@ -72,13 +72,12 @@ class _Place(NamedTuple):
 
     def sync(self) -> None:
         """Sync the folder to the disk where the system can."""
-        if self.folder is not None:
-            with suppress(OSError):  # the open descriptor of the folder may be O_PATH
-                descriptor = os.open(os.curdir, os.O_RDONLY, dir_fd=self.folder)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+        with suppress(OSError):  # the open descriptor of the folder may be O_PATH
+            descriptor = os.open(os.curdir, os.O_RDONLY, dir_fd=self.folder)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 class _Original(NamedTuple):
@@ -231,7 +230,7 @@ def _translated(path: Path) -> Iterator[None]:
         reason: str = paths.reason(error)
         folder = next(one for one in path.parents if os.path.lexists(one))
         if isinstance(error, PermissionError) and not os.access(folder, os.W_OK | os.X_OK):
-            mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
+            mine = os.stat(folder).st_uid == os.geteuid()
             shown, other = paths.shown(folder), "ask its owner, or keep a workspace of your own"
             remedy = f"chmod u+w {shlex.quote(shown)}" if mine else other
             reason = f"permission denied: its folder {shown} cannot be written to; {remedy}"
@@ -387,8 +386,6 @@ def _exchange_names(place: _Place) -> bool:
 
     Linux since 3.15, macOS since 10.12, not on every file system. Raises OSError.
     """
-    if place.folder is None:
-        return False
     import ctypes
 
     try:
@@ -412,7 +409,7 @@ def _name_new(place: _Place) -> None:
         place.unlink(place.temporary)
     except FileExistsError:
         raise
-    except (OSError, NotImplementedError):  # no hard links, as on FAT
+    except OSError:  # no hard links, as on FAT
         if os.path.lexists(place.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place.name) from None
         os.rename(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
@@ -424,7 +421,7 @@ def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.sta
     if status is not None:
         mode = stat.S_IMODE(status.st_mode)
     elif not (mode := mode & 0o777):  # the group's as well where that may write in the folder
-        folder = os.stat(os.path.dirname(place.path) if place.folder is None else place.folder).st_mode
+        folder = os.stat(place.folder).st_mode
         mode = PRIVATE_FILE | (folder & 0o060 if folder & 0o020 else 0)
     place.unlink(place.temporary)
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
@@ -432,11 +429,10 @@ def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.sta
         file.write(data)
         file.flush()
         descriptor = file.fileno()
-        if sys.platform != "win32":
-            if status is not None:
-                with suppress(PermissionError):  # only root may give a file away
-                    os.fchown(descriptor, status.st_uid, status.st_gid)
-            os.fchmod(descriptor, mode)
+        if status is not None:
+            with suppress(PermissionError):  # only root may give a file away
+                os.fchown(descriptor, status.st_uid, status.st_gid)
+        os.fchmod(descriptor, mode)
         if sys.platform == "linux" and status is not None:
             with suppress(OSError):  # includes access lists; a file system may lack them
                 for attribute in os.listxattr(original.descriptor):
