@@ -16,10 +16,8 @@ _BY_NAME = {key.name: key for key in KEYS}
 
 
 def from_text(key: Key, text: str, where: str = "") -> object:
-    """Read a value given as text, in the environment or a flag; a list may be a TOML list."""
+    """Read a value given as text, in the environment or a flag."""
     value: object = text
-    if key.kind in ("texts", "names") and (several := listed(text)) is not None:
-        value = several
     try:
         if key.kind == "boolean":
             value = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}.get(text.lower(), text)
