@@ -171,3 +171,8 @@ def test_what_another_did_meanwhile_to_a_name_counts(tmp_path: Path, monkeypatch
             change()
         assert config.load(root).collections == {}
         config.add_collection(root, "z", str(other))
+
+
+@pytest.mark.parametrize("ending", "md txt py pyi js mjs cjs jsx ts mts cts tsx go rs".split())
+def test_a_folder_may_name_notes_text_and_code(ending: str) -> None:
+    assert config.collections.may_name(f"docs/a.{ending}", config.collections.OF_COLLECTIONS)  # type: ignore[attr-defined]
