@@ -491,7 +491,7 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
 def said_already(workspace: paths.Workspace, path: str, text: str) -> Written | None:
     """Return the place of an equal entry in a note, None without one."""
     known, words = _known(workspace, path), compare.read(text)
-    for statement in statements.read(known.note) if known else ():
+    for statement in known.stated if known else ():
         if not (statement.struck or statement.said.get("status")) and compare.read(statement.text) == words:
             from commonplace.types import Written
 
@@ -585,9 +585,10 @@ def _last_day(text: str, seen: date) -> str:
 
 
 class _Known(NamedTuple):
-    """A note, and the lines of its conversations."""
+    """A note, its statements, and the lines of its conversations."""
 
     note: Note
+    stated: Sequence[Statement]
     chats: Sequence[tuple[int, int]]
 
 
@@ -604,7 +605,7 @@ def _read(data: bytes, path: str) -> _Known:
     note = parse(decode(data), path)
     share, parts = turns.read(note.lines).share, structure.sections(note)
     spans = ((part.start_line, part.end_line) for part in parts)
-    return _Known(note, [span for span in spans if share(range(span[0], span[1] + 1))])
+    return _Known(note, statements.read(note), [span for span in spans if share(range(span[0], span[1] + 1))])
 
 
 _recent = recent(32, _read)  # the next entry is often near to the same notes
@@ -617,8 +618,7 @@ def _stated(known: _Known | None, first: int, last: int) -> Iterator[tuple[State
     """
     if known is None:
         return
-    stated = statements.read(known.note, range(first, last + 1))
-    for statement in _on(stated, first, last):
+    for statement in _on(known.stated, first, last):
         is_turn = any(start <= statement.first <= end for start, end in known.chats)
         if not is_turn or turns.speaker(statement.text, chat=True) in turns.OWNER:
             yield statement, known.note

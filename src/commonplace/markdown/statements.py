@@ -48,29 +48,14 @@ class Place:
         return self.is_item and self.marks <= other.marks and less
 
 
-def read(note: Note, only: range | None = None) -> list[Statement]:
-    """Return the statements of a note in the order of their first lines; with `only` those of these lines.
-
-    These come with what stands around them, to the next entries at the margin.
-    """
+def read(note: Note) -> list[Statement]:
+    """Return the statements of a note in the order of their first lines."""
     said, fenced = comments.Annotations(note), structure.lines_of(*note.fences)
-    skipped = structure.heading_lines(note)
-
-    def begins(number: int) -> bool:
-        line = note.lines[number - 1]
-        return number not in fenced and not line[:1].isspace() and structure.begins_entry(line)
-
-    found: list[Statement] = []
+    skipped, found = structure.heading_lines(note), list[Statement]()
     for section in structure.sections(note):
         first, last = section.start_line, section.end_line
         if note.front_matter and first == 1:
             continue
-        if only is not None:
-            low, high = max(first, only.start), min(last, only.stop - 1)
-            if low > high:
-                continue
-            first = next((number for number in range(low, first, -1) if begins(number)), first)
-            last = next((number for number in range(high, last) if begins(number + 1)), last)
         numbers = [n for n in range(first, last + 1) if n not in skipped]
         stating = (place for place in places(note.lines, numbers, fenced) if not place.is_silent)
         found += filter(None, (_statement(note, place, section.headings, said) for place in stating))
