@@ -759,20 +759,17 @@ class Memory:
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
         With `patient`, transcripts that have hardly grown wait for more, as they do at a search. What is
         indexed of a folder that is missing or without notes stays, but for the collections of `drop_missing`.
-        Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
-        (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
-        UnknownCollection, and what a model behind a server may fail with: ProviderError, BudgetExceeded.
+        Questions of other threads are answered meanwhile. Embedding can be stopped (`stop`, Ctrl-C) and goes
+        on at the next call. Raises IndexUnavailable, UnknownCollection, ProviderError, BudgetExceeded.
         """
-        from commonplace.storage import overwritten
+        from commonplace.markdown import conflicts
+        from commonplace.storage import overwritten, transaction
 
         started = time.perf_counter()
         drop, known = _names(drop_missing), [source.name for source in sources(self)]
         if unknown := [name for name in drop if name not in known]:
             raise UnknownCollection(unknown[0], known)
-        pulled: list[str] = []
-        from commonplace.storage import transaction
-
-        pulled += transaction.warnings(self.workspace)
+        pulled: list[str] = [*transaction.warnings(self.workspace)]
         if self._waits:
             from commonplace.storage.queue import Queue
 
@@ -785,14 +782,15 @@ class Memory:
 
                 pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
-            stops = stop or (lambda: False)
-            report = store.sync(load, progress or silent, stops, patient=patient, drop=drop)
-            if (report.added or report.changed) and self._index_path is None:
+            stops, progress = stop or (lambda: False), progress or silent
+            report = store.sync(load, progress, stops, patient=patient, drop=drop)
+            is_changed = self._index_path is None and (report.added or report.changed)
+            if is_changed and conflicts.are_among({path for _, path in store.index.manifest()}):
                 from commonplace.edit import merge
 
                 if merged := merge.merge_certain(self.workspace, self.settings, store.index.manifest()):
                     pulled += merged
-                    report = store.sync(load, progress or silent, stops, patient=patient)
+                    report = store.sync(load, progress, stops, patient=patient)
         pulled += overwritten.warnings(self.workspace)  # of what a merge has not put back
         with self._lock:
             self._store.settle()

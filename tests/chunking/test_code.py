@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.chunking import code, passages
+from commonplace.chunking import passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index.reading import Reader
 from commonplace.markdown.document import parse
-from commonplace.notes.scan import Source, scan
-from commonplace.types.progress import silent
 
 PYTHON = '''\
 #!/usr/bin/env python
@@ -142,7 +137,7 @@ OUTLINES = {
     ),
     "a.go": (
         GO,
-        [("", 1, 3), ("Server", 5, 8), ("Server › Run", 10, 13), ("A", 15, 18), ("B", 19, 23)],
+        [("", 1, 3), ("Server", 5, 8), ("Server › Run", 10, 13), ("", 15, 15), ("A", 16, 18), ("B", 19, 23)],
     ),
     "a.rs": (
         RUST,
@@ -192,13 +187,6 @@ def test_mutilated_programs_are_cut(path: str, data: st.DataObject) -> None:
     check(text, path, data.draw(st.sampled_from([DEFAULT, SMALL])))
 
 
-@given(text=TEXTS, path=NAMES)
-def test_every_line_is_in_one_passage_without_a_grammar(text: str, path: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "tree_sitter", None)
-        check(text, path, DEFAULT)
-
-
 def check(text: str, path: str, settings: ChunkSettings) -> None:
     note = parse(text, path)
     sections, found = passages.split(note, settings)
@@ -243,34 +231,6 @@ def test_definitions_in_a_function_that_is_too_long_have_names_of_their_own() ->
     text = "def outer():\n    x = 1\n" + inner.format("first") + inner.format("second")
     assert [name for name, _, _ in cut(text)] == ["outer", "outer › first", "outer › second"]
     assert [name for name, _, _ in cut("def outer():\n    def first():\n        pass\n")] == ["outer"]
-
-
-def test_without_its_grammar_code_is_cut_by_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(f"def f{n}():\n" + "    call()\n" * 20 + "\n\n" for n in range(6))
-    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
-    found = cut(text)
-    assert {name for name, _, _ in found} == {""}
-    assert [a % 23 for _, a, _ in found] == [1] * len(found)
-
-
-@pytest.mark.parametrize("fault", ["import", "version"])
-def test_a_grammar_that_cannot_be_used_is_as_none(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    says = "raise ImportError('no such symbol')" if fault == "import" else "language = lambda: 7"
-    (tmp_path / "tree_sitter_python.py").write_text(says)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "tree_sitter_python", raising=False)
-    code.fits.cache_clear()
-    try:
-        assert {name for name, _, _ in cut(PYTHON)} == {""}
-        reader = Reader({}, DEFAULT)
-        (tmp_path / "a.py").write_text("x = 1\n")
-        list(reader.batches(scan([Source("docs", str(tmp_path), ("a.py",))]), silent))
-        (warning,) = reader.warnings
-        assert warning.startswith("1 code file was cut by lines: ")
-    finally:
-        code.fits.cache_clear()
 
 
 def test_a_comment_is_no_heading_and_a_rule_no_front_matter() -> None:

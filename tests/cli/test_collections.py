@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base import installation
 from tests.cli.conftest import Run
 
 
@@ -163,29 +162,6 @@ def test_a_hit_in_code_shows_where_it_stands(run: Run, code: Path) -> None:
     shown = run("get", f"source/hooks.py:{first['start_line']}-{first['end_line']}", "--no-numbers").stdout
     assert shown == "\n".join(CODE.split("\n")[6:9]) + "\n"
     assert "hooks.py › Dispatcher › retry" in run("search", "wait before attempt", "-c", "source").stdout
-
-
-def test_without_the_extra_code_is_found_and_cut_anew_with_it(
-    run: Run, code: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aged(code / "more.py", "x = 1\n")
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "tree_sitter", None)
-        (warning,) = json.loads(run("sync", "--format", "json").stdout)["warnings"]
-        assert warning.startswith("2 code files were cut by lines")
-        assert installation.add_extra("code") in warning
-        assert hit(run, "wait before attempt", "-c", "source")["headings"] == ["hooks.py"]
-    report = json.loads(run("sync", "--format", "json").stdout)
-    assert (report["rebuilt"], report["warnings"]) == ("code changed", [])
-    assert hit(run, "wait before attempt", "-c", "source")["headings"] == ["hooks.py", "Dispatcher", "retry"]
-    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None
-
-
-def test_notes_alone_are_not_cut_anew_for_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "tree_sitter", None)
-        run("sync")
-    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None
 
 
 def test_the_first_code_does_not_make_an_index_anew(run: Run, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index import changes
+from commonplace.index import changes, rules
 from commonplace.index.base import Known
 from commonplace.notes.scan import FileState
 
@@ -74,5 +74,5 @@ def test_every_setting_of_the_cut_is_part_of_the_identity() -> None:
     for name in ChunkSettings._fields:
         value = getattr(DEFAULT, name)
         other = DEFAULT._replace(**{name: not value if isinstance(value, bool) else value + 1})
-        assert changes.identity(other) != changes.identity(DEFAULT), name
-        assert changes.identity(DEFAULT._replace()) == changes.identity(DEFAULT), name
+        assert rules.identity(other) != rules.identity(DEFAULT), name
+        assert rules.identity(DEFAULT._replace()) == rules.identity(DEFAULT), name

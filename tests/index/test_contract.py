@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes
+from commonplace.index import rules
 from commonplace.index.base import Index, VectorStore
 from commonplace.index.sqlite.index import SqliteIndex
 from tests.index.contract import Contract
@@ -16,7 +16,7 @@ from tests.index.in_memory import MemoryIndex
 
 class TestSqlite(Contract):
     def make(self) -> Index:
-        return SqliteIndex(":memory:", changes.identity(DEFAULT))
+        return SqliteIndex(":memory:", rules.identity(DEFAULT))
 
 
 class TestSqliteFile(Contract):
@@ -25,12 +25,12 @@ class TestSqliteFile(Contract):
         self.folder = tmp_path_factory.mktemp("index")
 
     def make(self) -> Index:
-        return SqliteIndex(str(Path(self.folder) / "index.sqlite"), changes.identity(DEFAULT))
+        return SqliteIndex(str(Path(self.folder) / "index.sqlite"), rules.identity(DEFAULT))
 
 
 class TestPlainPython(Contract):
     def make(self) -> Index:
-        return MemoryIndex(changes.identity(DEFAULT))
+        return MemoryIndex(rules.identity(DEFAULT))
 
 
 def test_a_backend_has_few_methods() -> None:

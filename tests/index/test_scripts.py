@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config.settings import EMBEDDERS
-from commonplace.index import changes, scripts
+from commonplace.index import rules, scripts
 from commonplace.index.scripts import Shares
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sync import sync_text
@@ -55,7 +55,7 @@ def test_a_part_that_is_not_served_is_told_as_what_it_is() -> None:
 
 
 def index_of(root: Path) -> SqliteIndex:
-    index = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    index = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync_text(index, scan([Source("memory", str(root))]), DEFAULT)
     return index
 

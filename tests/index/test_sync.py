@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from commonplace.base.errors import ProviderError
 from commonplace.base.root import Root
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index import changes, sync
+from commonplace.index import rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
@@ -33,7 +33,7 @@ class Workspace:
     def __init__(self, root: Path, index: str = ":memory:", chunks: ChunkSettings = DEFAULT) -> None:
         self.root, self.chunks = root, chunks
         self.sources = [Source("memory", str(root))]
-        self.index = SqliteIndex(index, changes.identity(chunks))
+        self.index = SqliteIndex(index, rules.identity(chunks))
         self.vectors = Vectors(self.index)
         self.model = FakeEmbedder()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, sync
+from commonplace.index import changes, rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
@@ -35,7 +35,7 @@ class Followed:
             Source("memory", str(root / "notes")),
             Source("logs", str(root / "logs"), ("**/*.jsonl",), (), form),
         ]
-        self.index = SqliteIndex(":memory:", changes.identity(DEFAULT))
+        self.index = SqliteIndex(":memory:", rules.identity(DEFAULT))
         self.vectors, self.model = Vectors(self.index), FakeEmbedder()
 
     def write(self, name: str, data: bytes, rest_s: float = 0) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ProviderError
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, sync
+from commonplace.index import rules, sync
 from commonplace.index.base import ALL, UNSERVED, In, Scope
 from commonplace.index.sqlite import vectors as sqlite_vectors
 from commonplace.index.sqlite.index import SqliteIndex
@@ -41,7 +41,7 @@ def index(tmp_path: Path) -> SqliteIndex:
             text = " ".join(rng.choice(words, 12))
             (folder / f"{number}.md").write_text(f"# N{number}\n\n{text}\n\n{text[::-1]}\n", "utf-8")
         sources.append(Source(name, str(folder)))
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     sync.sync_vectors(Vectors(made), FakeEmbedder())
     return made
@@ -97,7 +97,7 @@ def test_storage_keeps_the_cosine() -> None:
 def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     words = [f"word{n}" for n in range(30)]
-    file, identity = str(tmp_path / "index.sqlite"), changes.identity(DEFAULT)
+    file, identity = str(tmp_path / "index.sqlite"), rules.identity(DEFAULT)
     index = SqliteIndex(file, identity)
     vectors, own, others = Vectors(index), SqliteVectors(index), SqliteVectors(SqliteIndex(file, identity))
     for step in range(12):
@@ -161,7 +161,7 @@ def test_what_was_changed_here_is_read_again_and_nothing_else(index: SqliteIndex
 
 
 def test_a_note_that_grows_behind_an_empty_one_is_covered(tmp_path: Path) -> None:
-    index, source = SqliteIndex(":memory:", changes.identity(DEFAULT)), Source("memory", str(tmp_path))
+    index, source = SqliteIndex(":memory:", rules.identity(DEFAULT)), Source("memory", str(tmp_path))
     for texts in (["- one"], ["- one", ""], ["- one <!-- by: agent -->\n- two"]):
         for name, text in zip("ab", texts, strict=False):
             (tmp_path / f"{name}.md").write_text(text, "utf-8")
@@ -222,7 +222,7 @@ def test_an_interrupted_change_of_model_goes_on(index: SqliteIndex, monkeypatch:
 
 def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# 标题\n\n只有中文的一行。\n\n## English\n\nplain words\n", "utf-8")
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
     report = sync.sync_vectors(Vectors(made), FakeEmbedder())
     assert (report.embedded, report.pending) == (1, 0)
@@ -238,7 +238,7 @@ def test_progress_counts_what_can_be_embedded_and_goes_forward_often(tmp_path: P
     (tmp_path / "b.md").write_text(
         "".join(f"## 部分\n\n- 周五下午不部署第{n}次的说明。\n\n" for n in range(30))
     )
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
     vectors, latin = Vectors(made), FakeEmbedder(scripts=frozenset({"latin"}))
     steps: list[tuple[int, int]] = []
@@ -265,7 +265,7 @@ def test_what_no_passage_uses_is_forgotten(index: SqliteIndex) -> None:
 def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
@@ -276,7 +276,7 @@ def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
 
 def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# 标题\n\n只有中文和 gpt 的一行。\n", "utf-8")
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["gpt"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
@@ -292,7 +292,7 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
         sources.append(Source(name, str(tmp_path / name)))
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
@@ -313,7 +313,7 @@ def described(tmp_path: Path) -> SqliteIndex:
         for number in range(3):
             (tmp_path / name / f"{number}.md").write_text(f"# N{number}\n\n{name} says {number}\n", "utf-8")
         sources.append(Source(name, str(tmp_path / name)))
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     sync.sync_vectors(Vectors(made), FakeEmbedder())
     return made

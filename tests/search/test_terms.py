@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, sync
+from commonplace.index import rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.notes.scan import Source, scan
 from commonplace.search import query, terms
@@ -22,7 +22,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SqliteIndex:
     folder = tmp_path_factory.mktemp("terms")
     for number, line in enumerate(LINES):
         (folder / f"{number}.md").write_text(f"{line}\n", "utf-8")
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan([Source("memory", str(folder))]), DEFAULT)
     return made
 
@@ -78,7 +78,7 @@ def test_idf_never_falls_below_nothing() -> None:
 
 
 def test_frequencies_follow_the_index(tmp_path: Path) -> None:
-    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sources = [Source("memory", str(tmp_path))]
     for number in range(3):
         (tmp_path / f"{number}.md").write_text("walnut\n", "utf-8")

@@ -325,7 +325,7 @@ class Files:
 
     def _is_note(self, place: str) -> bool:
         is_markdown = place.lower().endswith((".md", ".markdown"))
-        return is_markdown or (filetypes.of(place) is None and self._included(place))
+        return is_markdown or (not filetypes.is_code(place) and self._included(place))
 
     def _delete(self, arguments: Mapping[str, Any]) -> str:
         path = _path(arguments, "path")

@@ -49,7 +49,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     the placeholders of exports. A note of only such lines has them as its passages, marked as `BARE`; front
     matter is marked as `FRONT`. Struck lines are in the last passages. `code` cuts programs.
     """
-    if filetypes.of(note.path) is not None:
+    if filetypes.is_code(note.path):
         from commonplace.chunking import code
 
         return code.split(note, settings)

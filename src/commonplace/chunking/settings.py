@@ -26,16 +26,8 @@ class ChunkSettings(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same note would be cut differently; programs have their own."""
-        return f"passages-13:{self.target}:{self.line}:{self.piece}"
-
-    @property
-    def code_fingerprint(self) -> str:
-        """Changes whenever the same program would be cut differently: sizes, and what reads the syntax."""
-        from commonplace.base import filetypes
-
-        known = {grammar.name for grammar in filetypes.SUFFIXES.values() if filetypes.installed(grammar)}
-        return f"code-2:{self.code}:{','.join(sorted(known))}"
+        """Changes whenever the same file would be cut differently."""
+        return f"passages-14:{self.target}:{self.line}:{self.piece}:{self.code}"
 
 
 DEFAULT = ChunkSettings()

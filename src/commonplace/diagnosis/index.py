@@ -15,7 +15,7 @@ from commonplace.base.locks import is_held
 from commonplace.base.messages import message
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis.examination import Case, guarded, listed
-from commonplace.index import changes, reading
+from commonplace.index import changes, reading, rules
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
 from commonplace.index.sqlite import consistency, schema
@@ -60,7 +60,7 @@ def _opened(path: Path, case: Case) -> Iterator[Finding]:
             with closing(connection), schema.translated(copy):
                 if not schema.exists(connection):
                     raise IndexUnavailable(copy, "empty")
-            with closing(SqliteIndex(copy, changes.identity(DEFAULT), readonly=True)) as index:
+            with closing(SqliteIndex(copy, rules.identity(DEFAULT), readonly=True)) as index:
                 yield from _checked(index, case)
     except (CommonplaceError, OSError) as error:
         yield _unusable(path, error)

@@ -73,7 +73,7 @@ def names(note: Note) -> list[str]:
 
     A date does not, nor do `memory` around all notes, MEMORY.md, and the names of programs and transcripts.
     """
-    if note.kind not in ("note", "daily") or filetypes.of(note.path):
+    if note.kind not in ("note", "daily") or filetypes.is_code(note.path):
         return []
     *folders, name = note.path.removeprefix("memory/").split("/")
     from commonplace.markdown.metadata import name_of
@@ -88,7 +88,7 @@ def bodies(note: Note, passages: Sequence[Passage]) -> Sequence[str]:
     Front matter has the note's title and name, as its properties do not say whose they are.
     """
     is_plain = visible.is_plain("\n".join(note.lines))
-    is_read = filetypes.of(note.path) is None
+    is_read = not filetypes.is_code(note.path)
     front = note.front_matter[1] if note.front_matter else 0
     read: list[str] = []
     for passage, below in zip_longest(passages, passages[1:]):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
-from commonplace.chunking.settings import ChunkSettings
-from commonplace.index import rules
 from commonplace.index.base import Key, Known
-from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, Source, inode, transcript_name
+from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, inode, transcript_name
 
 _BLOCK = 1 << 16
 # What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
@@ -33,16 +30,6 @@ class Difference(NamedTuple):
     def stale(self) -> int:
         """How many files the index may be wrong about."""
         return len(self.fresh) + len(self.suspect) + len(self.gone)
-
-
-def identity(chunk: ChunkSettings, sources: Sequence[Source] | None = None) -> dict[str, str]:
-    """What the content of an index depends on, besides the notes; any difference means a rebuild.
-
-    How code is cut is left out for sources (None: any) that cannot hold some: to look takes 2 ms.
-    """
-    globs = ("**",) if sources is None else tuple(glob for source in sources for glob in source.globs)
-    told = {rules.CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
-    return told | rules.identity(chunk)
 
 
 def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Difference:

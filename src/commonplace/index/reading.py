@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import IO
 
 from commonplace.base import filetypes
-from commonplace.base.errors import MissingExtra, NoteUnreadable
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import Message, message
 from commonplace.base.paths import refusal, shown
 from commonplace.base.root import Read, Root, read_whole
@@ -60,7 +60,6 @@ class Reader:
         self.seen: set[Key] = set()  # files whose earlier notices no longer hold
         self.notices: list[Notice] = []
         self._may_name_secret = True
-        self.plain = 0  # code files whose syntax cannot be read here
 
     def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
         """Yield entries for files whose content changed, some megabytes at a time."""
@@ -79,14 +78,6 @@ class Reader:
             yield batch
         progress("files", len(states), len(states))
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the owner should know of how code was cut."""
-        if not self.plain:
-            return ()
-        files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
-        return (f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}",)
-
     def _entry(self, state: FileState, read: Read | None) -> Entry | None:
         if state.format:
             return self._transcript(state)
@@ -100,22 +91,19 @@ class Reader:
         content = content_hash(data)
         if not self._is_new(state, content):
             return None
-        if (grammar := filetypes.of(state.path)) is not None:
-            from commonplace.chunking import code
-
-            self.plain += not code.usable(grammar)
+        is_code = filetypes.is_code(state.path)
         if damage(data) is not None:
             lost = "{path}: not in UTF-8, so words of it are shown as � and cannot be found; save it as UTF-8"
             self._notice(state, message("note.encoding", lost, path=shown(state.shown)))
         text = decode(data)
         note = parse(text, state.path)
         self._look_at_front_matter(note, state)
-        if line := unclosed_line(text, any_case=grammar is None):
+        if line := unclosed_line(text, any_case=not is_code):
             never = "{place}: <private> is never closed and hides all behind it; "
             never += "write </private>, or &lt;private> to name it"
             self._notice(state, message("note.open", never, place=f"{shown(state.shown)}:{line}"))
         cut = passages.split(note, self.chunk)
-        if grammar is None and (said := wiki.said(note)):
+        if not is_code and (said := wiki.said(note)):
             note = replace(note, metadata={**said, **note.metadata})
         return Entry(state, content, note, *cut)
 

@@ -13,8 +13,7 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.language import lexicon
 
 RULES = "rules"  # the part of the identity that names these rules with their versions
-CODE = "code"  # the part of the identity that matters only where code is indexed
-# Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
+# Chat formats have `transcripts.rendering.VERSION`.
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
     REDACTION: "c8a21edc11a0",  # redaction.redact.rules_digest(), which takes 40 ms to work out
@@ -27,7 +26,7 @@ VERSIONS: dict[str, int | str] = {
 
 
 def identity(chunk: ChunkSettings) -> dict[str, str]:
-    """What the content of any index depends on, besides the notes and how programs are cut."""
+    """What the content of an index depends on, besides the notes; any difference means a rebuild."""
     return {
         "tokenizer": f"{lexicon.VERSION}:{lexicon.TOKENIZER}",
         "chunking": chunk.fingerprint,

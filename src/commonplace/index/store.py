@@ -20,7 +20,7 @@ from commonplace.base.messages import message
 from commonplace.base.paths import refusal, shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index import changes
+from commonplace.index import changes, rules
 from commonplace.index.base import ALL, Index, Key, Known
 from commonplace.index.sqlite.opening import (
     Opened,
@@ -90,7 +90,7 @@ class Store:
         self.chunks = chunks
         self._path, self._lock = path, lock
         self._like = like
-        self._identity = changes.identity(chunks, self.sources)
+        self._identity = rules.identity(chunks)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode, self._version = 0, 0

@@ -17,7 +17,6 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
 from commonplace.index.reading import UNREAD, Reader, keep, lines
-from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, transcript_name
 from commonplace.providers.embedding.base import check_length
@@ -51,8 +50,6 @@ def sync_text(
     """
     reason = index.rebuild_reason
     if reason is None:
-        if CODE in index.identity and index.meta.get(CODE) != index.identity[CODE]:
-            index.meta[CODE] = index.identity[CODE]  # before the first code is indexed
         return _update(index, states, chunk, progress, difference)
     with index.transaction(anew=True):
         report = _update(index, states, chunk, progress)
@@ -99,7 +96,6 @@ def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known
         removed=gone.total() - moved,
         unchanged=difference.unchanged + len(reader.touched),
         failed=tuple(reader.failed),
-        warnings=reader.warnings,
     )
 
 

@@ -407,14 +407,20 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
     lines = note.lines
     sections = structure.extents(note.headings, len(lines))
     headings = set(sections)
-    for first, section in list(sections.items()):
-        if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):  # an underline
-            sections.setdefault(first + 1, section)
+    sections |= {h.line + 1: sections[h.line] for h in note.headings if structure.is_underlined(note, h)}
     borders = headings | note.annotations.keys()
     passed = headings | {first for first, _ in note.fences}
     entry = cache(lambda line: _entry(note.lines, line, borders, passed))
-    for line, at in _subjects(note, sections):
-        if line not in comments_of:
+    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    above: dict[int, int] = {}  # what stands directly above a comment on its own line
+    for line in sorted(note.annotations):
+        at = line
+        if line > 1 and not lines[line - 1].strip():
+            at = above[line] = above.get(line - 1, line - 1)
+        if at not in sections and not lines[at - 1].strip():  # else what stands below
+            place = bisect_left(filled, line)
+            at = filled[place] if place < len(filled) else 0
+        if line not in comments_of or not at:
             continue
         if at in sections and at <= line:  # a comment above a heading is not about its section
             yield _Range(*sections[at], True, line, comments_of[line])
@@ -422,24 +428,6 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
             yield _Range(fence, at, False, line, comments_of[line])
         else:
             yield _Range(*entry(at), False, line, comments_of[line])
-
-
-def _subjects(note: Note, sections: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield the line of each comment and the one that it is about: its own, that above, else that below."""
-    lines = note.lines
-    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
-    above: dict[int, int] = {}  # what stands directly above a comment on its own line
-    for line in sorted(note.annotations):
-        if line > 1 and not lines[line - 1].strip():
-            above[line] = above.get(line - 1, line - 1)
-    for line in note.annotations:
-        at = above.get(line, line)
-        if at not in sections and not lines[at - 1].strip():
-            place = bisect_left(filled, line)
-            if place == len(filled):
-                continue
-            at = filled[place]
-        yield line, at
 
 
 def _fence(note: Note, line: int) -> int:

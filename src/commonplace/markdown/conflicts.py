@@ -40,6 +40,11 @@ def original(path: str, known: Collection[str] = ()) -> str:
     return next((name for name in names if name in known), "")
 
 
+def are_among(known: Collection[str]) -> bool:
+    """Tell whether some paths may hold a conflict copy."""
+    return any(original(path, known) for path in known)
+
+
 def copies(known: Collection[str], read: Callable[[str], str]) -> dict[str, str]:
     """Return the copies among some notes, each with the note that it is a copy of; `read` gives the texts."""
     pairs = ((path, of) for path in sorted(known) if (of := original(path, known)))

@@ -168,7 +168,7 @@ def public(text: str, path: str, *, redacted: bool = True) -> str:
 
     Its comments stay. With `redacted` false secrets stay as well.
     """
-    is_code = filetypes.of(path) is not None
+    is_code = filetypes.is_code(path)
     stripped = strip_private(text, any_case=not is_code)
     if stripped != text and not is_code:
         stripped = _without_bare_items(stripped.split("\n"), text.split("\n"))
@@ -181,7 +181,7 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    if filetypes.of(path) is not None:
+    if filetypes.is_code(path):
         return Note(path, basename(path), None, "note", tuple(lines))
     front = metadata.front_matter(lines)
     said: dict[int, dict[str, str]] = {}

@@ -25,7 +25,7 @@ OUTER = 3  # items around one that are named
 SHOWN = 600
 SECTION, FENCE, NESTED = 0.5 * SHOWN, 2.0 * SHOWN, 0.4 * SHOWN
 _ENDS = lazy(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
-_OPEN = lazy(r"[:：][ *_]*$|```|~~~", re.MULTILINE)  # what may go on behind a passage
+_INTRODUCTION = lazy(r":[ *_]*$", re.MULTILINE)
 _GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
 _INTRODUCES = (":", "：")
 
@@ -63,7 +63,7 @@ class Completion:
             for at in range(begin, end):
                 own, last, text, *_ = parts[at]
                 is_apart = (at == begin or ends[at - 1]) and (at + 1 == end or ends[at])
-                if is_apart and not is_short and not _OPEN.search(text) and own not in self.fenced:
+                if is_apart and not is_short and own not in self.fenced and not _may_go_on(text):
                     found.append(None)
                     continue
                 run = run or _Run(self, starts[begin], parts[end - 1][1], is_whole=is_short)
@@ -95,6 +95,12 @@ def _is_closed(lines: Sequence[str], first: int, last: int) -> bool:
     return last > first and end != "" and not end.strip(end[0])
 
 
+def _may_go_on(text: str) -> bool:
+    """Tell whether a passage may open what goes on behind it: a fence, or what a colon introduces."""
+    has_colon = "：" in text or (":" in text and _INTRODUCTION.search(text) is not None)
+    return has_colon or fences.may_fence(text)
+
+
 def _says_same(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
     """Tell whether two passages have the same annotations but for the moment of writing."""
     return one == other or bool(one and other and {**one, "at": ""} == {**other, "at": ""})
@@ -106,7 +112,8 @@ class _Run:
     def __init__(self, note: Completion, first: int, last: int, *, is_whole: bool) -> None:
         self._note, self._lines, self._first, self._last = note, note.lines, first, last
         self._is_whole = is_whole
-        widths = map(structure.width, note.lines[first - 1 : last])
+        lines = note.lines[first - 1 : last]
+        widths = (len(line) if line.isascii() else structure.width(line) for line in lines)
         self._sums = list(accumulate((width + (width > 0) for width in widths), initial=0))
         self._broadest: dict[int, int] = {}  # by the first line of a place
 
@@ -157,7 +164,7 @@ class _Run:
 
     def _at(self, number: int) -> int:
         """The place that a line stands in."""
-        return max(0, bisect_right(self._firsts, number) - 1)
+        return bisect_right(self._firsts, number) - 1
 
     def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
         return self._sums[last + 1 - self._first] - self._sums[first - self._first] <= size

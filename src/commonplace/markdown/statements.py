@@ -34,9 +34,8 @@ class Place:
 
     __slots__ = ("_indent", "depth", "end", "first", "is_item", "is_silent", "last", "marks", "outer")
 
-    def __init__(self, number: int, line: str, *, is_silent: bool) -> None:
+    def __init__(self, number: int, line: str, start: int, *, is_silent: bool) -> None:
         self.first = self.last = self.end = number
-        start = structure.quoted(line)
         self.depth, self.marks = structure.indent(line), line.count(">", 0, start) if start else 0
         self._indent = structure.indent(line[start:]) if start else self.depth
         self.is_silent, self.is_item = is_silent, structure.ITEM.match(line, start) is not None
@@ -71,18 +70,19 @@ def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]
     gap, marks = True, 0
     for number in numbers:
         line = lines[number - 1]
-        start = structure.quoted(line)
+        start = structure.quoted(line) if ">" in line else 0
+        text = line[start:] if start else line
         if number in fenced and number - 1 in fenced:
             gap = True
             if places:
                 places[-1].last = number
-        elif not (text := line[start:]).strip():
+        elif not text or text.isspace():
             gap = True
         else:
             is_silent = number in fenced or _SILENT.match(text) is not None
             before, marks = marks, line.count(">", 0, start) if start else 0
             if gap or is_silent or marks != before or structure.begins_entry(text):
-                places.append(Place(number, line, is_silent=is_silent))
+                places.append(Place(number, line, start, is_silent=is_silent))
             places[-1].last = number
             gap = is_silent or (start > 0 and structure.CALLOUT.match(text) is not None)
     _nest(places)

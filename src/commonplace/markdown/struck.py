@@ -80,7 +80,7 @@ def _lead(line: str) -> int:
 
 def of_note(note: Note) -> frozenset[int]:
     """Return the struck lines of a note, outside of programs, transcripts, fences, headings, front matter."""
-    if note.kind == "session" or MARK not in "\n".join(note.lines) or filetypes.of(note.path):
+    if note.kind == "session" or MARK not in "\n".join(note.lines) or filetypes.is_code(note.path):
         return frozenset()
     passed = structure.lines_of(*note.fences, note.front_matter) | structure.heading_lines(note)
     return frozenset(n for n, line in enumerate(note.lines, 1) if n not in passed and plain(line) is not None)

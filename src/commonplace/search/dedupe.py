@@ -108,7 +108,7 @@ def without(hit: Hit, known: Sequence[bool | None]) -> Hit | None:
 
 
 def _read(path: str, text: str) -> Wording:
-    return compare.verbatim(text) if filetypes.of(path) else compare.read(text)
+    return compare.verbatim(text) if filetypes.is_code(path) else compare.read(text)
 
 
 def _covers(other: Hit, hit: Hit) -> bool:
@@ -123,7 +123,7 @@ def _says(told: Wording, other: Hit, said: Wording, headings: tuple[str, ...]) -
 
 def _sentences(hit: Hit) -> Iterator[str]:
     """The sentences and line breaks of a passage; none of a program."""
-    if filetypes.of(hit.path) or any(fence in hit.text for fence in _FENCES):
+    if filetypes.is_code(hit.path) or any(fence in hit.text for fence in _FENCES):
         return
     yield from (found[0] for found in SENTENCE.finditer(hit.text))
 

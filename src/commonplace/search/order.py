@@ -455,8 +455,8 @@ class Statement(NamedTuple):
 
 def entry(item: Ranked, source: Source) -> Entry:
     """Read what a candidate says; of a program every character counts."""
-    text = item.candidate.text
-    return Entry(item, source, compare.verbatim(text) if filetypes.of(source.path) else compare.read(text))
+    read = compare.verbatim if filetypes.is_code(source.path) else compare.read
+    return Entry(item, source, read(item.candidate.text))
 
 
 # --- the same said twice --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes
+from commonplace.index import rules
 from commonplace.index.sqlite.index import SqliteIndex
 from tests.index.contract import FILES, entry
 
@@ -17,7 +17,7 @@ from tests.index.contract import FILES, entry
 @pytest.mark.parametrize("seed", range(8))
 def test_the_manifest_follows_every_connection(tmp_path: Path, seed: int) -> None:
     rng, path = random.Random(seed), str(tmp_path / "index.sqlite")
-    own, other = (SqliteIndex(path, changes.identity(DEFAULT)) for _ in range(2))
+    own, other = (SqliteIndex(path, rules.identity(DEFAULT)) for _ in range(2))
     for step in range(30):
         index, file = rng.choice((own, own, other)), entry(rng.choice(list(FILES)), mtime_ns=step + 1)
         match rng.randrange(5):
@@ -33,7 +33,7 @@ def test_the_manifest_follows_every_connection(tmp_path: Path, seed: int) -> Non
                     raise RuntimeError
             case _:
                 index.write([[file], [entry(rng.choice(list(FILES)), mtime_ns=step + 1)]])
-        fresh = SqliteIndex(path, changes.identity(DEFAULT))
+        fresh = SqliteIndex(path, rules.identity(DEFAULT))
         assert own.manifest() == other.manifest() == fresh.manifest()
         fresh.close()
     own.close()
@@ -41,7 +41,7 @@ def test_the_manifest_follows_every_connection(tmp_path: Path, seed: int) -> Non
 
 
 def test_what_an_index_notes_of_itself_changes_no_passage(tmp_path: Path) -> None:
-    index = SqliteIndex(str(tmp_path / "index.sqlite"), changes.identity(DEFAULT))
+    index = SqliteIndex(str(tmp_path / "index.sqlite"), rules.identity(DEFAULT))
     before = index.version
     index.meta["scan"] = b"one"
     index.meta["scan"] = b"two"

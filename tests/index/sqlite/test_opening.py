@@ -12,7 +12,7 @@ from commonplace import Memory
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.paths import Workspace
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, sync
+from commonplace.index import rules, sync
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.opening import open_index
@@ -21,7 +21,7 @@ from commonplace.notes.scan import Source, scan
 from commonplace.providers.fake import FakeEmbedder
 
 PAGE = 4096
-IDENTITY = changes.identity(DEFAULT)
+IDENTITY = rules.identity(DEFAULT)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from commonplace.base import filetypes
 from commonplace.base.errors import IndexUnavailable
 from commonplace.index import rules
 from commonplace.index.base import (
@@ -74,10 +73,6 @@ class SqliteIndex(IndexFile):
             return
         meta = schema.read_meta(self.connection)
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
-        if rules.CODE in changed and not any(
-            filetypes.of(path) for (path,) in self.rows("SELECT path FROM notes")
-        ):
-            changed.remove(rules.CODE)  # a sync takes it on
         if rules.RULES in changed:
             at = changed.index(rules.RULES)
             changed[at : at + 1] = rules.changed(meta.get(rules.RULES, ""), self.identity[rules.RULES])
