@@ -18,7 +18,7 @@ from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure
 from commonplace.types import Note, Passage, Section
 
-# Generated or minified: what is indented says nothing.
+# Larger files are generated or minified: their indentation is no structure.
 _WIDEST, _LARGEST = 400, 4_000_000  # characters a line on average, characters of a file
 _LEAST_FILL = 4  # a passage has at least this part of the limit
 _UNEVEN = 3.0  # what a passage costs that is off its share by the limit, against levels of indentation
@@ -37,7 +37,7 @@ _BEFORE = (
     r"[ \t]*(?:(?:export|default|declare|abstract|async|static|public|private|protected|readonly|override"
     r"|unsafe|const|pub(?:\([^()]*\))?)[ \t]+)*"
 )
-# What opens a definition in Python, JavaScript, TypeScript, Go and Rust. Types without code are definitions
+# Openings of definitions in Python, JavaScript, TypeScript, Go and Rust. Types without code are definitions
 # only where they take several lines.
 _DEFINITIONS = [
     (re.compile(_BEFORE + form), is_class, is_type)

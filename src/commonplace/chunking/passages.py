@@ -211,7 +211,9 @@ def _former(
     said = comments.Annotations(note)
     stated, talk = statements.read(note), turns.read(note.lines)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
-    for first, last in _runs(note, strikes, owners, settings):
+    numbered = groupby(enumerate(sorted(strikes)), lambda one: (owners.get(one[1], -one[1]), one[1] - one[0]))
+    for _, run in numbered:  # lines one after the other of one statement
+        first, *_, last = [number for _, number in run] * 2
         marks = {**(said.of(first, last) or {}), STRUCK: "true"}
         marks.pop("trigger", None)
         if first in owners and "superseded-by" not in marks:
@@ -219,24 +221,6 @@ def _former(
         text = "\n".join(note.lines[first - 1 : last])
         for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
             yield first, last, piece, marks, talk.of(first, last, chat=False)
-
-
-def _runs(
-    note: Note, strikes: Collection[int], owners: Mapping[int, int], settings: ChunkSettings
-) -> list[tuple[int, int]]:
-    """Struck lines one after the other of one statement, as many together as a passage holds."""
-    runs: list[tuple[int, int]] = []
-    size = 0
-    for number in sorted(strikes):
-        width = structure.width(note.lines[number - 1])
-        follows = number - 1 in strikes and number in owners and owners[number] == owners.get(number - 1)
-        if follows and size + width < settings.target:
-            runs[-1] = (runs[-1][0], number)
-            size += width + 1
-        else:
-            runs.append((number, number))
-            size = width + 1
-    return runs
 
 
 def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Note) -> dict[str, str]:

@@ -15,7 +15,7 @@ from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import turns
 
-# What opens a fence: quotation marks, items, the box and the hour of one, then the mark and the language.
+# The opening of a fence: quotation marks, items, the box and the hour of one, then the mark and the language.
 _OPENS = lazy(
     r"(?P<quote>[ >]*)(?P<items>(?:(?:[-*+]|\d{1,9}[.)]) +)*)(?P<lead>(?:\[[ xX]\] +)?(?:\d\d:\d\d +)?)"
     r"(?P<mark>`{3,}(?=[^`]*$)|~{3,})"
@@ -161,7 +161,7 @@ def closed(text: str) -> str:
 
 
 def left_open(lines: Iterable[str]) -> str:
-    """Return the line that opens the fence in which a part of a text ends; empty where it ends in none."""
+    """Return the line that opens the fence in which a part of a text ends, else an empty text."""
     opened = mark = ""
     for line in filter(may_fence, lines):
         if mark and _closes(line.strip(" \t>"), mark):

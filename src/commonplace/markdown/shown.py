@@ -83,7 +83,7 @@ class Completion:
         return lower[0] > upper[1] + 1 or structure.ITEM.match(below) is not None
 
     def fence(self, line: int) -> Span | None:
-        """Return the fence around a line; of one that is never closed nothing is known."""
+        """Return the closed fence around a line."""
         if line not in self.fenced:
             return None
         at = bisect_right(self._fences, (line, len(self.lines))) - 1
@@ -163,7 +163,7 @@ class _Run:
         return firsts
 
     def _at(self, number: int) -> int:
-        """The place that a line stands in."""
+        """The index of the place around a line."""
         return bisect_right(self._firsts, number) - 1
 
     def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
