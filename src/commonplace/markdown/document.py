@@ -381,8 +381,9 @@ class Document:
             return self._key(line, *front)
         if (fence := self.fence(line)) is None and structure.ROW.match(self.bare[line - 1]):
             last = line
-            if _RULE_OF_TABLE.match("".join(self.bare[line : line + 1])):
-                last = self._table_ends[line]
+            is_head = _RULE_OF_TABLE.match("".join(self.bare[line : line + 1]))
+            while is_head and last < len(self.bare) and structure.ROW.match(self.bare[last]):
+                last += 1
             return range(line, last + 1)
         if statement := self._around[line]:
             return range(statement.first, statement.end + 1)
@@ -425,23 +426,8 @@ class Document:
     def _around(self) -> Sequence[Statement | None]:
         """The innermost statement that each line, by its number, belongs to."""
         found: list[Statement | None] = [None] * (len(self.lines) + 1)
-        around: list[Statement] = []
-        coming = self.stated[::-1]
-        for number in range(1, len(found)):
-            while coming and coming[-1].first <= number:
-                around.append(coming.pop())
-            while around and around[-1].end < number:
-                around.pop()
-            found[number] = around[-1] if around else None
-        return found
-
-    @cached_property
-    def _table_ends(self) -> Sequence[int]:
-        """The last row of the table that goes on behind each line, by its number."""
-        found = list(range(len(self.lines) + 1))
-        for number in range(len(self.lines) - 1, 0, -1):
-            if structure.ROW.match(self.bare[number]):
-                found[number] = found[number + 1]
+        for one in self.stated:  # the inner ones behind the outer ones
+            found[one.first : one.end + 1] = [one] * (one.end + 1 - one.first)
         return found
 
     def _key(self, line: int, first: int, last: int) -> range:
