@@ -98,13 +98,3 @@ def test_statements_are_in_order_and_inside_the_note(lines: list[str]) -> None:
         assert not own & owned
         owned |= own
         assert statement.text
-
-
-@given(LINES, st.integers(1, 30), st.integers(0, 10))
-def test_the_statements_of_some_lines_are_those_of_the_note(lines: list[str], first: int, more: int) -> None:
-    note, only = parse("\n".join(lines), "note.md"), range(first, first + more + 1)
-
-    def there(found: list[Statement]) -> list[Statement]:
-        return [one for one in found if one.first < only.stop and one.last >= only.start]
-
-    assert there(statements.read(note, only)) == there(statements.read(note))

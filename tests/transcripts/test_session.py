@@ -36,9 +36,9 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_what_is_appended_is_loaded(workspace: Workspace) -> None:
-    with Transcript.open(workspace, "s1") as transcript:
-        transcript.append(ASKED)
-        transcript.extend([CALLED, RESULT, ANSWER])
+    transcript = Transcript.open(workspace, "s1")
+    transcript.append(ASKED)
+    transcript.extend([CALLED, RESULT, ANSWER])
     assert transcript.path == workspace.root / "sessions" / "s1.jsonl"
     assert Transcript.open(workspace, "s1").load() == [ASKED, CALLED, RESULT, ANSWER]
     assert transcript.path.read_bytes().count(b"\n") == 4
@@ -167,37 +167,6 @@ def test_sessions_are_listed_newest_first(workspace: Workspace) -> None:
     assert Transcript.open(workspace, names[1]).load() == [ASKED]
 
 
-def test_an_unknown_policy_is_refused(workspace: Workspace) -> None:
-    with pytest.raises(ConfigError, match="always, turn, never"):
-        Transcript.open(workspace, "s1", fsync="often")
-
-
-@pytest.mark.parametrize(
-    ("policy", "forced"), [("always", [1, 1, 1, 0]), ("turn", [0, 1, 0, 1]), ("never", [0] * 4)]
-)
-def test_when_the_disk_is_waited_for(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, policy: str, forced: list[int]
-) -> None:
-    calls: list[int] = []
-    fsync = os.fsync
-
-    def counted(descriptor: int) -> None:
-        calls.append(descriptor)
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", counted)
-    transcript = Transcript.open(workspace, "s1", fsync=policy)
-    found = []
-    for step in (ANSWER, ASKED, ANSWER):
-        transcript.append(step)
-        found.append(len(calls))
-    transcript.close()
-    transcript.close()
-    found.append(len(calls))
-    steps = [after > before for before, after in zip([0, *found], found, strict=False)]
-    assert steps == [bool(step) for step in forced]
-
-
 def test_a_folder_that_leaves_the_workspace_is_refused(tmp_path: Path) -> None:
     root, outside = tmp_path / "notes", tmp_path / "outside"
     root.mkdir()
@@ -273,7 +242,7 @@ from commonplace.base.paths import Workspace
 from commonplace.transcripts.session import Transcript
 from commonplace.types.events import Turn
 
-transcript = Transcript.open(Workspace(Path(sys.argv[1])), "s1", fsync="never")
+transcript = Transcript.open(Workspace(Path(sys.argv[1])), "s1")
 for number in range(int(sys.argv[3])):
     transcript.append(Turn("assistant", f"{sys.argv[2]} {number} " + "x" * (number % 50) * 100))
     print(number, flush=True)

@@ -61,8 +61,8 @@ def turns(pairs: Sequence[tuple[str, str]], day: str = "2026-02-13", hour: int =
 
 def talk(memory: Memory, session: str, said: Sequence[Turn]) -> None:
     """Write turns into the transcript of a session."""
-    with Transcript.open(memory.workspace, session) as transcript:
-        transcript.extend(said)
+    transcript = Transcript.open(memory.workspace, session)
+    transcript.extend(said)
 
 
 def model(*answers: Answer | dict[str, object]) -> Client:

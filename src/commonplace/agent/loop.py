@@ -134,7 +134,6 @@ class AgentLoop:
         self._hooks.close()
         self._summaries.close()
         self._worker.stop()
-        self._transcript.close()
 
     def __enter__(self) -> Self:
         """Start it."""

@@ -19,7 +19,7 @@ SETTINGS = {
     "llm.command": 'give the program the form of a server, provider = "compatible"',
     "llm.context": "the server of the model decides",
     "observe.enrich": "leave it out; observations keep their own titles",
-    "sessions.fsync": "transcripts are forced to the disk at each turn of the user",
+    "sessions.fsync": "transcripts are forced to the disk",
     "server.structured": "use `commonplace mcp --structured` or `commonplace serve --structured`",
     "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
     "hooks.suspend_after": "hooks.disabled leaves a failing hook out",

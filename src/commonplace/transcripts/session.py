@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING
 
 from commonplace.base import paths, records
 from commonplace.base import tokens as estimates
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-Fsync = Literal["always", "turn", "never"]
 FOLDER, ENDING = "sessions", ".jsonl"
 _PLAIN = frozenset(string.ascii_letters + string.digits + "._-")
 _MAX_CHARACTERS, _MAX_PLAIN = 200, 100
@@ -39,31 +38,23 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 class Transcript:
     """One session's messages on disk; any number of processes may append to the same one."""
 
-    def __init__(self, workspace: paths.Workspace, session: str, fsync: Fsync) -> None:
+    def __init__(self, workspace: paths.Workspace, session: str) -> None:
         """Bind to a session; the file is opened by the first append."""
         self.session, self.path, self._workspace = session, path_of(workspace, session), workspace
         self._lock = paths.lock_file(workspace, FOLDER)
-        self._root, self._fsync = workspace.files, fsync
-        self._unsynced = self._made = False
+        self._root = workspace.files
 
     @classmethod
-    def open(cls, workspace: paths.Workspace, session: str, *, fsync: str = "turn") -> Self:
-        """Open the transcript of a session, which need not exist.
-
-        `fsync` says when what is written is forced to the disk: `always`, at each `turn` of the user and at
-        the end, or `never`. Raises ConfigError.
-        """
-        if fsync not in get_args(Fsync):
-            allowed = ", ".join(get_args(Fsync))
-            raise ConfigError("sessions.fsync", f"{fsync!r} is not allowed; it must be one of {allowed}")
-        return cls(workspace, session, cast(Fsync, fsync))
+    def open(cls, workspace: paths.Workspace, session: str) -> Self:
+        """Open the transcript of a session, which may be missing. Raises ConfigError for a path."""
+        return cls(workspace, session)
 
     def append(self, turn: Turn) -> None:
         """Append one message, as `extend` does."""
         self.extend((turn,))
 
     def extend(self, turns: Iterable[Turn]) -> None:
-        """Append messages in one write, without recalled notes, private parts and secrets.
+        """Append messages without recalled notes, private parts and secrets, and force them to the disk.
 
         A message without a time gets the current one. A cut-off last line is ended first, so that the new
         message is not part of it. Raises AccessDenied, NoteUnreadable, OutsideRoots.
@@ -78,13 +69,13 @@ class Transcript:
         with locked(self._lock), _translated(self.path):
             descriptor = self._root.descriptor(self.path, _APPEND, make=True)
             try:
-                self._made |= not os.fstat(descriptor).st_size
+                is_new = not os.fstat(descriptor).st_size
                 _append(descriptor, data)
+                os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        self._unsynced = self._fsync != "never"
-        if self._fsync == "always" or any(turn.role == "user" for turn in clean):
-            self.flush()
+            if is_new:  # its name must last as well
+                self._root.sync(self.path.parent)
 
     def load(self, *, last: int | None = None, max_tokens: int | None = None) -> list[Turn]:
         """Return the messages in their order: all of them, the `last` few, the newest that fit a budget.
@@ -100,31 +91,6 @@ class Transcript:
                     break
                 newest_first.append(turn)
         return newest_first[::-1]
-
-    def flush(self) -> None:
-        """Force to the disk what was appended, unless the policy is never to. Raises NoteUnreadable."""
-        if not self._unsynced:
-            return
-        with _translated(self.path):
-            with suppress(FileNotFoundError):  # deleted meanwhile
-                descriptor = self._root.descriptor(self.path, os.O_RDWR)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-            if self._made:  # its name must last as well
-                self._root.sync(self.path.parent)
-        self._unsynced = self._made = False
-
-    close = flush  # more may be appended all the same
-
-    def __enter__(self) -> Self:
-        """Use it as a context manager, which closes it."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Close it."""
-        self.close()
 
 
 def sessions(workspace: paths.Workspace) -> list[str]:

@@ -69,8 +69,8 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         change = Change("MEMORY.md", memory.workspace.memory_file.read_bytes(),
                         memory.workspace.memory_file.read_bytes() + b"- Zorvexqui left.\n")  # fmt: skip
         assert transaction.apply(memory.workspace, [change], About("write", "write", "Zorvexqui said so"))
-        with Transcript.open(memory.workspace, "s1") as transcript:
-            transcript.extend([Turn("user", "Zorvexqui called"), Turn("assistant", "窗台上的蓝色花瓶碎了！")])
+        transcript = Transcript.open(memory.workspace, "s1")
+        transcript.extend([Turn("user", "Zorvexqui called"), Turn("assistant", "窗台上的蓝色花瓶碎了！")])
         Queue(memory.workspace).append(Entry("Zorvexqui waits", NOW))
         memory.sync()
         memory.search("Zorvexqui")
