@@ -104,6 +104,12 @@ def test_a_row_of_a_table_has_its_header(search: Search) -> None:
     assert hit.lead == 2
 
 
+def test_a_piece_of_a_long_line_is_shown_alone(search: Search) -> None:
+    hit = search(f"# N\n\n{'much to say ' * 600}of the zebrafish\nand of others\n", "zebrafish")[0]
+    assert (hit.start_line, hit.end_line) == (3, 3)
+    assert hit.text.endswith("of the zebrafish")
+
+
 def test_a_short_section_is_whole(search: Search) -> None:
     own = (
         "First one thing is said about the zebrafish, in a line of its own that is long. " + "It is so. " * 6
@@ -122,6 +128,12 @@ def test_what_a_better_hit_shows_is_no_hit(search: Search) -> None:
     )
     told = [line for hit in hits for line in hit.text.split("\n") if line.startswith("- point")]
     assert sorted(told) == items.split("\n")
+
+
+def test_a_passage_that_a_better_hit_shows_whole_is_no_hit(search: Search) -> None:
+    lines = "\n".join(f"feed the zebrafish of tank_{n} --with-an-option-that-is-long" for n in range(9))
+    hits = search(f"# N\n\n{FILL}\n\n```sh\n{lines}\n```\n", "zebrafish")
+    assert [hit.text for hit in hits] == [f"```sh\n{lines}\n```"]
 
 
 def test_what_runs_over_the_end_of_a_better_hit_is_shown_without_it(search: Search) -> None:
