@@ -196,3 +196,20 @@ def test_lines_that_are_headings() -> None:
 def test_only_headings_of_the_section_count() -> None:
     note = parse("# A\n\nx\n\nB\n===\n\n# C\n", "a.md")
     assert heading_lines(note, Section(("B",), 5, 7)) == {5, 6}
+
+
+def test_a_fence_behind_an_hour_counts_where_it_is_closed() -> None:
+    assert parse("- 14:05 ```sh\n  x\n\n# A\n", "a.md").fences == ()
+    assert parse("- 14:05 ```sh\n  x\n  ```\n\n# A\n", "a.md").fences == ((1, 3),)
+
+
+def test_a_mark_at_the_margin_below_an_item_opens_a_fence_where_another_follows() -> None:
+    assert parse("- ```sh\n  x\n\n```\n# c\n```\n", "a.md").fences == ((1, 3), (4, 6))
+    assert parse("- ```sh\n  x\n```\n# A\n", "a.md").fences == ((1, 3),)
+
+
+def test_comments_and_preformatted_text_hold_no_fences() -> None:
+    for text in ("<!--\n```sh\n# a\n-->\n\n# B\n", "<pre>\n```\n# a\n</pre>\n\n# B\n"):
+        note = parse(text, "a.md")
+        assert ([heading.text for heading in note.headings], note.fences) == (["B"], ())
+    assert parse("<!-- a\n```\nb\n```\n", "a.md").fences == ((2, 4),)
