@@ -20,7 +20,9 @@ _OPENS = lazy(
     r"(?P<quote>[ >]*)(?P<items>(?:(?:[-*+]|\d{1,9}[.)]) +)*)(?P<lead>(?:\[[ xX]\] +)?(?:\d\d:\d\d +)?)"
     r"(?P<mark>`{3,}(?=[^`]*$)|~{3,})"
 )
-_ITEM = lazy(r"[ >]*(?:[-*+]|\d{1,9}[.)])(?: +|$)")
+_ITEM = lazy(r" *(?:[-*+]|\d{1,9}[.)])(?: +|$)")
+_RULE = lazy(r" {0,3}(?:(?:- *+){3,}|(?:\* *+){3,}|(?:_ *+){3,})$")
+_BLOCK = lazy(r" {0,3}(?:>|#{1,6}(?: |$)|`{3}[^`]*$|~{3})")
 _MARKS = lazy("```|~~~")
 # Comments and elements whose content is no Markdown.
 _HTML = lazy(r"<(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$))", re.IGNORECASE | re.MULTILINE)
@@ -99,6 +101,8 @@ def _fence(lines: Sequence[str], number: int, done: int) -> Fence | None:
     width, depth = match.start("lead"), len(match["quote"]) - match["quote"].rfind(">") - 1
     if not match["items"]:
         above = lines[max(done, number - _MOST_LINES) : number - 1] if depth else ()
+        if ">" in match["quote"]:
+            above = [one.replace(">", " ") for one in above]
         width = _item_above(above, match.start("mark"))
         if match.start("mark") - width >= _CODE_INDENT and depth >= _CODE_INDENT:
             return None
@@ -129,11 +133,15 @@ def _end(lines: Sequence[str], first: int, mark: str, width: int) -> tuple[int, 
 def _item_above(lines: Sequence[str], column: int) -> int:
     """Return where the text begins of the item that a column below some lines is in; 0 outside of items."""
     for at in range(len(lines) - 1, -1, -1):
-        line = lines[at].expandtabs(_CODE_INDENT)
-        if (item := _ITEM.match(line)) and item.end() <= column:
+        line, before = lines[at].expandtabs(_CODE_INDENT), lines[at - 1] if at else ""
+        item, is_rule = _ITEM.match(line), _RULE.match(line) is not None
+        if not line.strip() or (_ITEM.fullmatch(line) and before.strip() and not _ITEM.match(before)):
+            continue  # no empty item interrupts a paragraph
+        if item and not is_rule and item.end() <= column:
             return item.end()
-        if line and line[0] != " " and not item and not (at and lines[at - 1].strip()):
-            return 0
+        is_first = not before.strip() or _ITEM.fullmatch(before) is not None
+        if item or is_rule or is_first or _BLOCK.match(line):  # no line that continues a paragraph
+            column = min(column, indent(line))
     return 0
 
 
