@@ -80,8 +80,8 @@ class Site:
         """Return a path as people read it: below the workspace, its state or its index (`status --paths`)."""
         named = (("", self.workspace.root), ("STATE/", self.workspace.state), ("INDEX/", self.index.parent))
         for name, folder in named:
-            if path.is_relative_to(folder):
-                return f"{name}{path.relative_to(folder).as_posix()}"
+            if (inner := str(path).removeprefix(f"{folder}/")) != str(path):
+                return name + inner
         return paths.shown(path)
 
 

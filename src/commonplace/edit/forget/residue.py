@@ -163,11 +163,13 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
-        is_ours = path.is_relative_to(paths.user_state_dir()) or paths.DERIVED_FOLDER in path.parts
-        if path.suffix == ".z" and is_ours:
-            return _in_text(records.unpacked(file.read()), sought)
-        if is_ours and path.suffix == ".json" and os.fstat(file.fileno()).st_size <= _LARGEST_RECORD:
-            return _in_record(file.read(), sought)
+        if path.suffix in (".z", ".json") and (
+            path.is_relative_to(paths.user_state_dir()) or paths.DERIVED_FOLDER in path.parts
+        ):
+            if path.suffix == ".z":
+                return _in_text(records.unpacked(file.read()), sought)
+            if os.fstat(file.fileno()).st_size <= _LARGEST_RECORD:
+                return _in_record(file.read(), sought)
         return sum(_in_text(block, sought) for block in _blocks(file))
 
 
@@ -225,9 +227,7 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
 
 
 def _texts(path: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the texts in the rows of a database, some rows at a time; stop at an unreadable row.
-
-    Each time twice: without the words of the program, and all.
+    """Yield texts in rows of a database, without the words of the program and all; stop at an unreadable row.
 
     SQLite writes into side files of a database; in a folder of notes these may belong to others.
     """
