@@ -191,7 +191,6 @@ def test_ctrl_c_on_a_terminal_stops_the_answer_and_the_chat_goes_on(typist: Typi
     typist.until(b"> ")
     typist.type(b"Tell me a lot.\n")
     wait_for(lambda: bool(model.chats))
-    typist.settle()
     typist.interrupt()
     typist.until(b"stopped")
     typist.until(b"> ")

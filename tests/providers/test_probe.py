@@ -85,14 +85,14 @@ def test_a_model_in_this_process_is_never_left_alone(tmp_path: Path) -> None:
 
 def test_trials_are_recorded_as_such_and_capped(server: Server, tmp_path: Path) -> None:
     server.answer = openai
-    told = settings(tmp_path, max_tokens_a_day=500)
+    told = settings(tmp_path)._replace(max_tokens_a_day=500)
     accounts = Ledger.of(Workspace(tmp_path))
     assert probe.embedder(spec(server), told, accounts).answered
     from commonplace.providers import costs
 
     (row,) = costs.Ledger.of(Workspace(tmp_path)).costs()
     assert (row.name, row.calls) == ("test", 2)
-    capped = settings(tmp_path, max_tokens_a_day=3)
+    capped = settings(tmp_path)._replace(max_tokens_a_day=3)
     refused = probe.embedder(spec(server), capped, Ledger.of(Workspace(tmp_path)))
     assert "max_tokens_a_day" in refused.trouble
     assert len(server.requests) == 2

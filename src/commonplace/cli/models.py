@@ -46,13 +46,12 @@ _TITLES = {"embedding": "embedding", "reranking": "rerankers", "llm": "language 
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # beside the name of a model that was tried
-_BEST_CELLS = 60  # of the text that won
 _CODES = {"multi": "many", "chinese": "zh", "english": "en"}
 # What is shown of a trial as JSON, by kind.
 _FIELDS = {
     "embedding": "provider model dimensions scripts seconds trouble remedy",
     "llm": "provider model seconds tokens_in tokens_out trouble remedy",
-    "reranking": "provider model seconds scores best trouble remedy",
+    "reranking": "provider model seconds trouble remedy",
 }
 
 
@@ -149,8 +148,6 @@ def pull(name: str) -> None:
 def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
     """Try the models that the settings name, or another, with a question and a passage.
 
-    A reranker scores three texts, and the one that won is told.
-
     Nothing is answered from a cache; calls are recorded and capped like any other. Ends with 1 when the
     active model does not answer.
     """
@@ -192,9 +189,22 @@ class Trials(NamedTuple):
         }
 
     def text(self, look: Look) -> str:
-        """Render a table of embedding and language models, then what the reranker did."""
-        table = _table([*self.embedding, *([self.llm] if self.llm else [])], look)
-        return "\n".join(filter(None, (table, _ranked(self.reranking, look) if self.reranking else "")))
+        """Render a table: a line a model; what went wrong below it, with its remedy."""
+        trials = [*self.embedding, *filter(None, (self.llm, self.reranking))]
+        if not trials:
+            return ""
+        rows = [("model", "answered", "dims", "scripts", "ms")]
+        for trial in trials:
+            name = screen.one_line("/".join(filter(None, (trial.provider, trial.model))))
+            answered = "yes" if trial.answered else "no"
+            about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
+            rows.append((look.fit(name, _FIGURES_CELLS), answered, *about))
+        lines = screen.table(rows, right=(2, 4))
+        shown = [look.style(lines[0], "bold")]
+        for trial, line in zip(trials, lines[1:], strict=True):
+            shown.append(look.style(line, "green" if trial.answered else "red"))
+            shown += trouble_lines(trial.trouble, trial.remedy, look)
+        return "\n".join(shown)
 
 
 def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trial | None:
@@ -230,41 +240,7 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
     data |= {"answered": one.answered, "seconds": round(one.seconds, 4)}
     if kind == "embedding":
         data |= {"scripts": sorted(one.scripts, reverse=True)}
-    if kind == "reranking":
-        data["scores"] = [round(score, 4) for score in one.scores]
     return data
-
-
-def _table(trials: Sequence[Trial], look: Look) -> str:
-    """A line a model; what went wrong below it, with its remedy."""
-    if not trials:
-        return ""
-    rows = [("model", "answered", "dims", "scripts", "ms")]
-    for trial in trials:
-        name = look.fit(
-            screen.one_line("/".join(filter(None, (trial.provider, trial.model)))), _FIGURES_CELLS
-        )
-        answered = "yes" if trial.answered else "no"
-        about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
-        rows.append((name, answered, *about))
-    lines = screen.table(rows, right=(2, 4))
-    shown = [look.style(lines[0], "bold")]
-    for trial, line in zip(trials, lines[1:], strict=True):
-        shown.append(look.style(line, "green" if trial.answered else "red"))
-        shown += trouble_lines(trial.trouble, trial.remedy, look)
-    return "\n".join(shown)
-
-
-def _ranked(one: Trial, look: Look) -> str:
-    """A few lines on a reranker that was tried: the scores, and the text that won."""
-    name = screen.one_line("/".join(filter(None, (one.provider, one.model))))
-    if not one.answered:
-        lines = [look.style(f"reranker {name} does not answer", "red")]
-        return "\n".join(lines + trouble_lines(one.trouble, one.remedy, look))
-    scores = " ".join(f"{score:.2f}" for score in one.scores)
-    line = f"reranker {name} answers in {one.seconds * 1000:,.0f} ms: {scores}"
-    best = f'    best: "{screen.shorten(one.best, _BEST_CELLS)}"'
-    return "\n".join([look.style(look.fit(line), "green"), look.fit(best)])
 
 
 NONE = "none"

@@ -41,8 +41,7 @@ class Trial:
 
     `seconds` is how long it took, loading included. `trouble` says why it did not answer, empty if it did;
     `remedy` is what mends that, where one is known beyond what `trouble` says. An embedding model has
-    `dimensions` and `scripts`; a language model tokens, a reranker the scores of `TEXTS` and the text that
-    won.
+    `dimensions` and `scripts`, a language model tokens.
     """
 
     provider: str
@@ -52,8 +51,6 @@ class Trial:
     seconds: float = 0.0
     tokens_in: int = 0
     tokens_out: int = 0
-    scores: tuple[float, ...] = ()
-    best: str = ""
     trouble: str = ""
     remedy: str = ""
 
@@ -126,8 +123,8 @@ def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
 
     def work(opened: ExitStack) -> dict[str, Any]:
         model = opened.enter_context(_asked_anew(opening.open_reranker(patient, ledger, cached=False)))
-        scores = model.score(QUESTION, TEXTS, "test")
-        return {"scores": tuple(scores), "best": TEXTS[max(range(len(TEXTS)), key=scores.__getitem__)]}
+        model.score(QUESTION, TEXTS, "test")
+        return {}
 
     trial = Trial(chosen.provider, reranker_model(settings))
     if chosen.provider == LLM:
