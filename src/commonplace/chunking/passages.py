@@ -169,7 +169,7 @@ def _units(lines: Sequence[str], first: int, spoken: Collection[int], fenced: Co
             or number in fenced
             or not structure.is_silent(line)
         ):
-            size = structure.width(line)
+            size = len(line) if line.isascii() else structure.width(line)
             units.append((opened or number, number, size))
             opened = 0
     if opened:
