@@ -277,3 +277,7 @@ def test_a_large_or_deep_file_is_cut(lines: int) -> None:
         assert all(len(section.headings) <= 7 for section in sections), text[:20]
         covered = sum(p.text.count("\n") + 1 for p in found)
         assert covered >= sum(1 for line in note.lines if line.strip()), text[:20]
+
+
+def test_a_definition_goes_on_behind_its_parameters() -> None:
+    assert cut("def f(\n    a,\n):\n    return 1\n\nx = 1\n") == [("f", 1, 4), ("", 6, 6)]
