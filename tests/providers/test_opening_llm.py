@@ -25,7 +25,8 @@ def make(spec: Spec) -> FakeModel:
 
 
 def settings(root: Path, **values: object) -> config.Settings:
-    return config.load(root, {}, {f"llm.{name}": value for name, value in values.items()})
+    tables = {name: "limits" if name.startswith("max_") else "llm" for name in values}
+    return config.load(root, {}, {f"{tables[name]}.{name}": value for name, value in values.items()})
 
 
 def test_each_row_is_on_the_page() -> None:

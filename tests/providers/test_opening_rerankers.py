@@ -41,7 +41,10 @@ def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
             "key": str(tmp_path / "key"),
             "timeout_s": 2,
         } | fields
-        return config.load(tmp_path, overrides={f"reranking.{key}": value for key, value in chosen.items()})
+        tables = {key: "limits" if key.startswith("max_") else "reranking" for key in chosen}
+        return config.load(
+            tmp_path, overrides={f"{tables[key]}.{key}": value for key, value in chosen.items()}
+        )
 
     return load
 
@@ -174,7 +177,6 @@ def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
         'provider = "jina"',
         'base_url = "http://x"',
         'key = "x"',
-        "timeout_s = 9",
     ):
         settings_file(tmp_path).write_text(f"[reranking]\n{line}\n")
         with pytest.raises(ConfigError, match="comes with the folder and may not set it"):

@@ -158,7 +158,8 @@ def open_it(server: Server, tmp_path: Path) -> Iterator[Callable[..., object]]:
 
     def build(**fields: object):
         chosen = {"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"} | fields
-        overrides = {f"llm.{key}": value for key, value in chosen.items()}
+        tables = {key: "limits" if key.startswith("max_") else "llm" for key in chosen}
+        overrides = {f"{tables[key]}.{key}": value for key, value in chosen.items()}
         settings = config.load(tmp_path, overrides={"reranking.provider": "llm", **overrides})
         made.append(Ledger.of(Workspace(tmp_path)))
         return opening.open_reranker(settings, made[-1])
