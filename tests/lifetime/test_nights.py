@@ -21,7 +21,7 @@ from tests.lifetime import checks, generated
 from tests.lifetime.checks import ARCHIVE, MEMORY
 from tests.lifetime.planner import Planner
 
-NIGHTS = pytest.mark.parametrize("nights", [7, pytest.param(20, marks=pytest.mark.slow)])
+NIGHTS = pytest.mark.parametrize("nights", [7, pytest.param(14, marks=pytest.mark.slow)])
 START = """# Memory
 
 ## Health
