@@ -59,18 +59,13 @@ class Row(NamedTuple):
 
     def data(self) -> dict[str, object]:
         """The row as plain data."""
-        return {
-            **self._asdict(),
-            "date": self.date or None,
-            "score": float(self.score or 0),
-            "tokens": self.tokens,
-        }
+        values = {"date": self.date or None, "score": float(self.score or 0), "tokens": self.tokens}
+        return {**self._asdict(), **values}
 
     def styled(self, look: Look) -> str:
         """The row on one line of a terminal."""
-        styles = ("cyan", "", "", "green")
-        parts = ((part, style) for part, style in zip(self, styles, strict=True) if part)
-        return " ".join(look.style(part, style) if style else part for part, style in parts)
+        ref, score = look.style(self.ref, "cyan"), look.style(self.score, "green")
+        return self._replace(ref=ref, score=score).text
 
 
 def row(hit: Hit) -> Row:
@@ -98,7 +93,7 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
     if form == "json":
         return to_json([*map(Row.data, short)])
     if form == "md":
-        return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
+        return "\n".join(one._replace(ref=f"- `{one.ref}`").text for one in short)
     lead = numbers(len(short), look)
     return "\n".join(lead[at] + one.styled(look) for at, one in enumerate(short))
 
@@ -127,10 +122,8 @@ def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
     if hit.workspace:
         data["workspace"] = hit.workspace
     if explain:
-        data["factors"] = [
-            {"name": name, "value": value, **({"note": note} if note else {})}
-            for name, value, note in shares(hit.score, hit.factors)
-        ]
+        rows = shares(hit.score, hit.factors)
+        data["factors"] = [{"name": n, "value": v, **({"note": note} if note else {})} for n, v, note in rows]
     return data
 
 
@@ -157,14 +150,8 @@ def _markdown(hit: Hit) -> list[str]:
 
 def _also(hit: Hit) -> list[str]:
     """Where else it stands what a hit says, with the day where the path does not tell it."""
-    return [
-        screen.name(
-            f"{other.citation} ({other.date})"
-            if other.date and other.date not in other.path
-            else other.citation
-        )
-        for other in hit.others
-    ]
+    days = (f" ({one.date})" if one.date and one.date not in one.path else "" for one in hit.others)
+    return [screen.name(one.citation + day) for one, day in zip(hit.others, days, strict=True)]
 
 
 def as_text(
@@ -190,21 +177,14 @@ def as_text(
         if explain or rows is None:
             lines += [f"{INDENT}({screen.one_line(c)})" for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows)
-        if hit.others:
-            also = ", ".join(_also(hit))
-            lines.append(f"{INDENT}also in {also}")
-        if explain:
-            lines.append(INDENT + explanation(hit))
+        lines += [f"{INDENT}also in {', '.join(_also(hit))}"] if hit.others else []
+        lines += [INDENT + explanation(hit)] if explain else []
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
 
 def shown_tokens(
-    result: SearchResult,
-    look: Look = PLAIN,
-    *,
-    words: Sequence[str] = (),
-    rows: int | None = PASSAGE_ROWS,
+    result: SearchResult, look: Look = PLAIN, *, words: Sequence[str] = (), rows: int | None = PASSAGE_ROWS
 ) -> int:
     """Estimate the tokens of the rows of passages that `as_text` shows."""
     plain, pattern = Look(width=look.width), screen.matcher(words)
@@ -246,15 +226,13 @@ def score(hit: Hit) -> str:
 def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     """Return the first line of a hit; on a terminal the score stands at the right edge."""
     where = screen.place(_named(hit), hit.start_line, hit.end_line)
-    detail, value = " · ".join(about(hit)), score(hit)
-    gap = 2
+    detail, value = " · ".join(about(hit)), look.style(score(hit), "green")
     if look.width is not None:
-        room = look.width - screen.cells(where) - len(value) - 4
-        detail = screen.shorten(detail, max(room, 0))
-        gap += max(0, room - screen.cells(detail))
+        room = max(0, look.width - screen.cells(where) - len(score(hit)) - 4)
+        detail = screen.pad(screen.shorten(detail, room), room if value else 0)
     shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
-    middle = f"  {detail}" if detail else "  " if look.width is not None else ""
-    return f"{shown}{middle}{' ' * gap}{look.style(value, 'green')}" if value else f"{shown}{middle}".rstrip()
+    behind = [detail] if detail or (value and look.width is not None) else []
+    return "  ".join([shown, *behind, *filter(None, [value])])
 
 
 class _Row(NamedTuple):
@@ -369,8 +347,8 @@ def explanation(hit: Hit) -> str:
     """Return the factors of a hit as a sum."""
     if hit.is_listed:
         return LISTING
-    terms = [f"{value:.4f} {name}" + (f" ({note})" if note else "") for name, value, note in
-             shares(hit.score, hit.factors)]  # fmt: skip
+    rows = shares(hit.score, hit.factors)
+    terms = [f"{value:.4f} {name}" + (f" ({note})" if note else "") for name, value, note in rows]
     return f"{hit.score:.4f} = {' + '.join(terms)}".replace("+ -", "- ")
 
 

@@ -5,7 +5,6 @@ As JSON they are what `commonplace.types.data.to_data` makes of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.render import count, screen
-from commonplace.render.hits import INDENT, numbers, passage, stale, undated
+from commonplace.render.hits import INDENT, numbers, passage, stale, to_data, undated
 from commonplace.render.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 
@@ -26,7 +25,6 @@ _DAYS_SHOWN = 14
 _LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
 _STAMP = 15  # characters of a run's id that say when it was made
 _COMMIT = 7
-_WIDE = 96  # cells of a terminal that has room for commits
 _LEFT = {
     "edited": "edited here, and another at the source by now: left as it is",
     "gone": "gone from here, and another at the source by now: not written again",
@@ -52,8 +50,6 @@ WEIGHTS = {"own": "ranked as your own notes are", "reference": "your own notes g
 
 def recall_data(recall: types.Recall) -> dict[str, Any]:
     """Return a recall as plain data, each hit with the layer it is shown in."""
-    from commonplace.render.hits import to_data
-
     names = "query text tokens all_tokens budget level left_out repeated tentative stale weak listing"
     layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
@@ -86,8 +82,6 @@ def recall_footer(recall: types.Recall) -> str:
 
 def answer_data(answer: types.Answer) -> dict[str, Any]:
     """Return an answer as plain data, each citation with its number."""
-    from commonplace.render.hits import to_data
-
     names = "query text model given weak stale tokens_in tokens_out".split()
     return {name: getattr(answer, name) for name in names} | {
         "invented": list(answer.invented),
@@ -99,20 +93,10 @@ def answer_data(answer: types.Answer) -> dict[str, Any]:
 def answer_text(
     answer: types.Answer, look: Look = PLAIN, locate: Callable[[types.Hit], str] | None = None
 ) -> str:
-    """Render an answer, and below it where each of its citations stands and of which day that is."""
-    lines = []
-    code = False
-    for paragraph in answer.text.split("\n"):
-        fence = paragraph.lstrip().startswith("```")
-        code = code != fence
-        if code or fence:
-            lines.append(paragraph)
-            continue
-        lead = re.match(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?", paragraph)
-        indent = lead[0] if lead else ""
-        lines += screen.wrapped(paragraph[len(indent) :], look, indent, screen.cells(indent))
+    """Render an answer, and below it the place and the date of each citation."""
+    lines = [row for _, row in screen.laid_out(answer.text.split("\n"), look.width)]
+    lines += [""] if answer.citations else []
     for number, hit in enumerate(answer.citations, 1):
-        lines += [""] if number == 1 else []
         place = screen.place(hit.path, hit.start_line, hit.end_line)
         linked = look.link(look.style(place, "cyan"), locate(hit) if locate else "", hit.start_line)
         about = " · ".join(filter(None, [hit.date, *hit.standing]))
@@ -130,9 +114,8 @@ def answer_footer(answer: types.Answer) -> str:
 def excerpt_text(excerpt: types.Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
     """Render lines of a note, with their numbers if wanted; on a terminal they are wrapped."""
     width = len(str(excerpt.end_line))
-    rows: Iterable[tuple[int | None, str]] = enumerate(map(screen.clean, excerpt.lines))
-    if look.width is not None:
-        rows = screen.laid_out(excerpt.lines, look.width - (width + 2 if numbers else 0))
+    beside = width + 2 if numbers else 0
+    rows = screen.laid_out(excerpt.lines, None if look.width is None else look.width - beside)
     if not numbers:
         return "\n".join(row for _, row in rows)
     leads = (("" if at is None else str(excerpt.start_line + at), row) for at, row in rows)
@@ -161,7 +144,7 @@ def notes_text(notes: Sequence[types.NoteInfo], look: Look = PLAIN, *, numbered:
     lead = numbers(min(len(rows), numbered), look)
     beside = len(str(len(lead))) + 1 if any(lead) else 0
     if look.width is not None and rows:
-        path, *others, title = (max(screen.cells(row[column]) for row in rows) for column in range(4))
+        path, *others, title = (max(map(screen.cells, column)) for column in zip(*rows, strict=True))
         # Cells for a path and a title, with two before each further one.
         room = look.width - beside - sum(others) - 2 * 3
         path = min(path, max(room - title, room * 3 // 5))
@@ -189,17 +172,14 @@ def timeline_text(timeline: types.Timeline, look: Look = PLAIN) -> str:
     day = ""
     for moment, number in zip(timeline.moments, numbers(len(timeline.moments), look), strict=True):
         if moment.date != day:
-            lines += [*([""] if day else []), look.style(moment.date, "bold")]
-            day = moment.date
+            lines += [*[""] * bool(day), look.style(day := moment.date, "bold")]
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
         headings = undated(moment.headings, moment.date, moment.path)
         below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
         mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
         rows = passage(moment.text, look, None, None)
-        lines += [
-            f"{number}{mark}{where}{'  ' * bool(below)}{below}",
-            *(INDENT + row for row in rows if row.strip()),
-        ]
+        lines.append(f"{number}{mark}{where}{'  ' * bool(below)}{below}")
+        lines += [INDENT + row for row in rows if row.strip()]
     return "\n".join(lines)
 
 
@@ -210,30 +190,32 @@ def sync_text(report: types.SyncReport) -> str:
     """Say on one line what a sync did; on more what went wrong with it."""
     changes = ("added", "changed", "moved", "removed")
     parts = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
-    parts = [*parts, f"{report.unchanged:,} unchanged"] if report.unchanged else parts or ["no notes"]
-    if report.embedded or report.reused:
-        parts.append(f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused")
-    if report.pending:
-        parts.append(f"{report.pending:,} still without a vector")
-    why = [f"rebuilt: {report.rebuilt}"] if report.rebuilt else []
-    return " · ".join([f"synced in {report.seconds:.1f} s", *why, *parts])
+    parts += [f"{report.unchanged:,} unchanged"] * bool(report.unchanged)
+    vectors = f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused"
+    shown = [
+        f"synced in {report.seconds:.1f} s",
+        f"rebuilt: {report.rebuilt}" if report.rebuilt else "",
+        *(parts or ["no notes"]),
+        vectors if report.embedded or report.reused else "",
+        f"{report.pending:,} still without a vector" if report.pending else "",
+    ]
+    return " · ".join(filter(None, shown))
 
 
 def estimate_text(estimate: types.Estimate) -> str:
     """Say on one line what a sync would take."""
-    fresh = estimate.texts - estimate.known
+    fresh, model = estimate.texts - estimate.known, screen.one_line(estimate.model)
     if not fresh:
-        return f"nothing to embed with {screen.one_line(estimate.model)}"
-    parts = [f"{count(fresh, 'text')} to embed with {screen.one_line(estimate.model)}"]
-    if estimate.known:
-        parts.append(f"{estimate.known:,} more are known from the cache")
-    if estimate.local:
-        parts.append("on this machine, at no cost")
-    else:
-        price = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
-        parts.append(f"about {count(estimate.tokens, 'token')}, {price}")
-        parts += ["by batches"] if estimate.batched else []
-    return " · ".join(parts)
+        return f"nothing to embed with {model}"
+    price = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
+    tokens = f"about {count(estimate.tokens, 'token')}, {price}"
+    parts = [
+        f"{count(fresh, 'text')} to embed with {model}",
+        f"{estimate.known:,} more are known from the cache" if estimate.known else "",
+        "on this machine, at no cost" if estimate.local else tokens,
+        "by batches" if estimate.batched and not estimate.local else "",
+    ]
+    return " · ".join(filter(None, parts))
 
 
 def status_text(status: types.Status, look: Look = PLAIN) -> str:
@@ -275,12 +257,12 @@ def collections_text(collections: Sequence[types.CollectionInfo], look: Look = P
 def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
     """List runs, a row for each: its id, kind, author, lines, files, commit, what it is and became.
 
-    An id is cut to its time where that names no other run. The commit is left out on a narrow terminal.
+    An id is cut to its time where that names no other run.
     """
     if not runs:
         return ""
     stamps = Counter(run.id[:_STAMP] for run in runs)
-    git = any(run.commit for run in runs) and (look.width is None or look.width >= _WIDE)
+    git = any(run.commit for run in runs)
     rows = [("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "what")]
     for run in runs:
         name = run.id if stamps[run.id[:_STAMP]] > 1 else run.id[:_STAMP]
@@ -297,40 +279,27 @@ def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
 def run_text(run: types.Run, look: Look = PLAIN) -> str:
     """Tell all that is known of a run but its diff."""
     about = run.about
-    files = []
-    for file in run.files:
+    author = " ".join(filter(None, [about.by, about.agent]))
+    author += f", session {about.session}" if about.session else ""
+    state = run.state if run.kept else f"{run.state}; what was there before is not kept"
+    rows = [
+        ("run", run.id), ("when", run.at.replace("T", " ", 1)), ("what", about.title), ("kind", about.kind),
+        ("by", author), ("why", about.why), ("state", state), ("undoes", about.undoes),
+        ("undone", run.undone and f"by {run.undone}"), ("commit", run.commit), ("git", run.uncommitted),
+    ]  # fmt: skip
+    for at, file in enumerate(run.files):
         made = "made by it" if not file.before else "removed by it" if not file.after else ""
         lines = f"{screen.name(file.path)}  +{file.added} -{file.removed}"
-        files.append(", ".join(filter(None, (lines, made, file.left))))
-    rows = [
-        ("run", run.id),
-        ("when", run.at.replace("T", " ", 1)),
-        ("what", about.title),
-        ("kind", about.kind),
-        (
-            "by",
-            " ".join(filter(None, [about.by, about.agent]))
-            + (f", session {about.session}" if about.session else ""),
-        ),
-        ("why", about.why),
-        ("state", run.state if run.kept else f"{run.state}; what was there before is not kept"),
-        ("undoes", about.undoes),
-        ("undone", run.undone and f"by {run.undone}"),
-        ("commit", run.commit),
-        ("git", run.uncommitted),
-        *zip(["file", *[""] * len(files)], files, strict=False),
-    ]
+        rows.append(("" if at else "file", ", ".join(filter(None, (lines, made, file.left)))))
     shown = [(name, screen.one_line(text)) for name, text in rows if text]
     return "\n".join(f"{look.style(name.ljust(6), 'bold')}  {text}" for name, text in shown)
 
 
 def diff_text(diff: str, look: Look = PLAIN) -> str:
     """Colour a unified diff."""
-    lines = []
-    for line in diff.split("\n"):
-        color = "bold" if line.startswith(("--- ", "+++ ")) else _COLORS.get(line[:1])
-        lines.append(look.style(line, color) if color else line)
-    return "\n".join(lines)
+    colors = {"--- ": "bold", "+++ ": "bold"}
+    lines = ((line, colors.get(line[:4]) or _COLORS.get(line[:1])) for line in diff.split("\n"))
+    return "\n".join(look.style(line, color) if color else line for line, color in lines)
 
 
 def import_text(done: types.Import, look: Look = PLAIN) -> str:
@@ -351,9 +320,8 @@ def import_text(done: types.Import, look: Look = PLAIN) -> str:
 
 def import_outcome(done: types.Import) -> str:
     """Say in one line what an import came to, or would come to."""
-    entries = sum(file.added for file in done.files)
-    updated, differs = sum(file.updated for file in done.files), sum(file.differs for file in done.files)
-    removed = sum(file.removed for file in done.files)
+    names = ("added", "updated", "removed", "differs")
+    entries, updated, removed, differs = (sum(getattr(file, name) for file in done.files) for name in names)
     written = sum(file.outcome in ("new", "changed") or bool(file.added) for file in done.files)
     kinds = Counter(setting.kind for setting in done.settings if setting.outcome == "new")
     told = [
@@ -386,7 +354,11 @@ def cited_text(statements: Sequence[types.Cited], look: Look = PLAIN, *, numbere
 
 def erasure_text(erasure: types.Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
-    lines = [*_erased_notes(erasure.places, look), *_erased_elsewhere(erasure.places)]
+    stores: Counter[str] = Counter()
+    for place in erasure.places:
+        if place.where != "notes":
+            stores[f"{_STORES[place.where]} ({screen.name(place.path)})"] += place.count
+    lines = [*_erased_notes(erasure.places, look), *(f"{name}: {number}" for name, number in stores.items())]
     beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
     left = [f"{screen.name(trace.path)}: {trace.remedy or 'look there'}" for trace in erasure.left]
     for title, texts in (("cannot be reached from here:", beyond), ("still found:", left)):
@@ -394,15 +366,6 @@ def erasure_text(erasure: types.Erasure, look: Look = PLAIN) -> str:
             lines += ["", look.style(title, "bold")]
             lines += [row for text in texts for row in screen.wrapped(text, look, "  ", 2, hang=2)]
     return "\n".join(lines)
-
-
-def _erased_elsewhere(places: Sequence[types.Erased]) -> Iterator[str]:
-    stores: Counter[str] = Counter()
-    for place in places:
-        if place.where != "notes":
-            stores[f"{_STORES[place.where]} ({screen.name(place.path)})"] += place.count
-    for name, number in stores.items():
-        yield f"{name}: {number}"
 
 
 def _erased_notes(places: Sequence[types.Erased], look: Look) -> Iterator[str]:
@@ -423,10 +386,8 @@ def erasure_count(places: Sequence[types.Erased]) -> str:
     """How much it is as a person counts: what notes, transcripts and entries say; the rest is made of it."""
     read = sum(place.count for place in places if place.where in _READ)
     made = any(place.where not in _READ for place in places)
-    if not read:
-        return "what was made from it"
-    amount = count(read, "place")
-    return f"{amount} and what was made from {'it' if read == 1 else 'them'}" if made else amount
+    from_it = f"what was made from {'them' if read > 1 else 'it'}"
+    return " and ".join([*[count(read, "place")] * bool(read), *[from_it] * (made or not read)])
 
 
 # --- use ------------------------------------------------------------------------------------------------
@@ -435,7 +396,7 @@ def erasure_count(places: Sequence[types.Erased]) -> str:
 def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
     blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
-    days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]
+    days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days[-_DAYS_SHOWN:]]
     found, opened = (
         [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]
         for uses in (usage.most_found, usage.most_opened)
@@ -449,7 +410,7 @@ def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     unread = [(one.date or "", screen.size(one.size), screen.name(one.path)) for one in notes]
     title = f"never found ({len(never):,}, {screen.size(sum(one.size for one in never))})"
     for head, right, rows in (
-        (("day", "searches", "recalls", "gets"), (1, 2, 3), days[-_DAYS_SHOWN:] if usage.questions else []),
+        (("day", "searches", "recalls", "gets"), (1, 2, 3), days if usage.questions else []),
         (("found", "opened", "most often found"), (0, 1), found),
         (("found", "opened", "most often opened"), (0, 1), opened),
         (("times", "last", "found nothing"), (0,), unanswered),

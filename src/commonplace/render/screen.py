@@ -219,10 +219,13 @@ def rows(line: str, width: int | None, hang: int = 0) -> Iterator[Span]:
     yield start, max(start, end)
 
 
-def laid_out(lines: Iterable[str], width: int) -> Iterator[tuple[int | None, str]]:
-    """Yield the rows of cleaned lines, each with the number of its line (from 0); None for further rows."""
+def laid_out(lines: Iterable[str], width: int | None) -> Iterator[tuple[int | None, str]]:
+    """Yield the rows of cleaned lines, each with the number of its line (from 0); None for further rows.
+
+    Without a width each line is one row as it is.
+    """
     for number, line in enumerate(lines):
-        text = clean(line).expandtabs(4).rstrip()
+        text = clean(line) if width is None else clean(line).expandtabs(4).rstrip()
         indent = hang(text)
         for start, end in rows(text, width, indent):
             yield (None, " " * indent + text[start:end]) if start else (number, text[start:end])
