@@ -34,10 +34,8 @@ def test_what_is_no_month_and_no_day() -> None:
     assert lunar.month(1899, 1) is None
     assert lunar.month(2026, 13) is None
     assert lunar.month(2026, 6, inserted=True) is None
-    month = lunar.month(2025, 12)
-    assert month is not None
-    assert lunar.day(month, 29) is not None
-    assert lunar.day(month, 30) is None
+    assert lunar.month(2025, 12, [29]) is not None
+    assert lunar.month(2025, 12, [30]) is None
 
 
 def test_months_follow_each_other_from_new_moon_to_new_moon() -> None:

@@ -18,11 +18,11 @@ from importlib import import_module
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
-from commonplace.language.periods import Beside, Period, Rule, shifted
+from commonplace.language.periods import Period, Rule, shifted
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from commonplace.language.periods import Kind
 
@@ -114,8 +114,8 @@ def spellings(day: date) -> tuple[str, ...]:
 
     All but the one in digits leave out the year.
     """
-    modules = (import_module(f"commonplace.language.dates_{name}") for name in rules.LANGUAGES)
-    return (f"{day:%Y %m %d}", *(phrase for module in modules for phrase in module.spellings(day)))
+    phrases = (phrase for module in _modules(rules.LANGUAGES) for phrase in module.spellings(day))
+    return (f"{day:%Y %m %d}", *phrases)
 
 
 def names(text: str, sought: Span, now: date) -> bool:
@@ -123,14 +123,9 @@ def names(text: str, sought: Span, now: date) -> bool:
 
     Dates without a year may be of the next one: notes have plans as well.
     """
-    named = (
-        one
-        for line in text.split("\n")
-        for seen in (now, shifted(now, "year", 1))
-        for one in spans(line, seen)
-        if one.named
-    )
-    return any(sought.first <= one.first and one.last <= sought.last for one in named)
+    lines, seen = text.split("\n"), (now, shifted(now, "year", 1))
+    dated = (one for line in lines for day in seen for one in spans(line, day))
+    return any(one.named and sought.first <= one.first and one.last <= sought.last for one in dated)
 
 
 def _whole(text: str, now: date) -> Span | None:
@@ -140,11 +135,8 @@ def _whole(text: str, now: date) -> Span | None:
         dates = spans(lead + text, now)
         if len(dates) == 1 and dates[0].text.strip() in (text, bare):
             return dates[0]
-    return (
-        Span(now, now, text, True, names_a_day=True)
-        if text.lower() in rules.words("now", languages)
-        else None
-    )
+    is_now = text.lower() in rules.words("now", languages)
+    return Span(now, now, text, True, names_a_day=True) if is_now else None
 
 
 def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expression]:
@@ -158,14 +150,14 @@ def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expr
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
             if period := _resolved(rule.resolve, match, now):
                 expressions.append(_Expression(match, rule, period, _kind(rule, match)))
-    if expressions:  # drop those that end in a word of `not_dates`
-        words = [word.span() for word in _compiled(_joint("not_dates", languages)).finditer(text)]
-        expressions = [
-            one for one in expressions if not any(start < one.match.end() <= end for start, end in words)
-        ]
+    words = _compiled(_joint("not_dates", languages)).finditer(text) if expressions else ()
+    others = [word.span() for word in words]  # a date that ends in such a word is none
     apart: list[_Expression] = []
     for one in sorted(expressions, key=lambda one: (one.match.start(), -one.match.end())):
-        if not apart or one.match.start() >= apart[-1].match.end():
+        start, end = one.match.span()
+        if not any(first < end <= last for first, last in others) and (
+            not apart or start >= apart[-1].match.end()
+        ):
             apart.append(one)
     return apart
 
@@ -181,12 +173,15 @@ def _kind(rule: Rule, match: re.Match[str]) -> Kind:
 @cache
 def _rules(languages: rules.Languages) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
     """The rules that a text may follow, each with what finds one of its hints, and what finds any."""
-    rows: list[Rule] = []
-    for name in languages:
-        rows += import_module(f"commonplace.language.dates_{name}").RULES
-    hints = dict.fromkeys(hint for rule in rows for hint in rule.hints)
+    rows = [rule for module in _modules(languages) for rule in module.RULES]
     each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rows)
-    return each, re.compile("|".join(map(re.escape, hints)))
+    return each, re.compile("|".join(dict.fromkeys(re.escape(hint) for rule in rows for hint in rule.hints)))
+
+
+@cache
+def _modules(languages: rules.Languages) -> tuple[Any, ...]:
+    """The modules of some languages for dates, each with `RULES`, `spellings` and maybe `BESIDE`."""
+    return tuple(import_module(f"commonplace.language.dates_{name}") for name in languages)
 
 
 @cache
@@ -253,21 +248,13 @@ def _is_whole(period: Period) -> bool:
 def _beside(one: _Expression, languages: rules.Languages) -> tuple[Period | None, int, int]:
     """Return the period and the range of an expression, with words for a neighbouring period."""
     text, (start, end) = one.match.string, one.match.span()
-    for pattern, resolve, behind in _besides(languages):
+    before = max(0, start - _BESIDE_WITHIN)
+    rows = (row for module in _modules(languages) for row in getattr(module, "BESIDE", ()))
+    for pattern, resolve, behind in rows:
         where = _compiled(pattern)
-        found = (
-            where.match(text, end) if behind else where.search(text, max(0, start - _BESIDE_WITHIN), start)
-        )
-        if found is not None:
-            period = _resolved(resolve, found, one.period)
-            return period, min(start, found.start()), max(end, found.end())
+        if found := where.match(text, end) if behind else where.search(text, before, start):
+            return _resolved(resolve, found, one.period), min(start, found.start()), max(end, found.end())
     return one.period, start, end
-
-
-@cache
-def _besides(languages: rules.Languages) -> tuple[Beside, ...]:
-    modules = (import_module(f"commonplace.language.dates_{name}") for name in languages)
-    return tuple(row for module in modules for row in getattr(module, "BESIDE", ()))
 
 
 def _is_range(text: str, one: _Expression, other: _Expression, languages: rules.Languages) -> bool:

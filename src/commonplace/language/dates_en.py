@@ -165,12 +165,7 @@ def _quarter(match: re.Match[str], now: date) -> Period | None:
     said = _year_of(match, now)
     if not said and _before(match) not in _BEFORE | {"last", "this"}:
         return None
-    return periods.quarter_of(now, said, int(match["quarter"]))
-
-
-def _named_day(match: re.Match[str], now: date) -> Period:
-    said = re.sub(r"\s+", " ", match["named"].lower())
-    return periods.day(now + timedelta(_DAYS[said]))
+    return periods.months_of(now, said, 3, int(match["quarter"]))
 
 
 def _count(match: re.Match[str]) -> int:
@@ -181,51 +176,34 @@ def _count(match: re.Match[str]) -> int:
 
 
 def _calendar(match: re.Match[str], now: date) -> Period:
-    """Last week, this month; the last week is the seven days up to now."""
+    """Last week, this month, the week before last; the last week is the seven days up to now."""
     which = match["which"].lower()
     if match["unit"].lower() == "weekend":
-        return periods.weekend(now + timedelta(7 * _STEPS[which]))
+        return periods.weekend(now + timedelta(7 * _STEPS.get(which, -2)))
     unit, _ = _UNITS[match["unit"].lower()]
     if which == "past" or (which == "last" and match["the"]):
         return periods.rolling(now, unit, 1)
-    return periods.away(now, unit, _STEPS[which])
+    return periods.away(now, unit, _STEPS.get(which, -2))
 
 
-def _ago(match: re.Match[str], now: date) -> Period:
-    unit, size = _UNITS[match["unit"].lower()]
-    direction = 1 if "from" in match["direction"].lower() else -1
-    return periods.away(now, unit, direction * size * _count(match))
-
-
-def _before_last(match: re.Match[str], now: date) -> Period:
-    if match["unit"].lower() == "weekend":
-        return periods.weekend(now - timedelta(14))
-    return periods.away(now, _UNITS[match["unit"].lower()][0], -2)
+def _counted(match: re.Match[str], now: date) -> Period:
+    """Two weeks ago, two weeks from now; the last two weeks are the time up to now."""
+    (unit, size), direction = _UNITS[match["unit"].lower()], match["direction"].lower()
+    if direction in ("last", "past", "previous"):
+        return periods.rolling(now, unit, size * _count(match))
+    return periods.away(now, unit, size * _count(match) * (1 if direction.startswith("from") else -1))
 
 
 def _part_of(match: re.Match[str], now: date) -> Period:
     """The beginning, middle or end of a month or a year; of the latest that has begun if it is *the*."""
-    part, which = _PARTS[match["part"].lower()], _STEPS.get(match["which"].lower())
-    if match["unit"].lower() == "year":
-        return (
-            periods.latest_part(now, part) if which is None else periods.part_of_year(now.year + which, part)
-        )
-    own, before = (periods.away(now, "month", (which or 0) - step).first for step in (0, 1))
-    period = periods.month(own.year, own.month, part)
-    return (
-        period if which is not None or period.first <= now else periods.month(before.year, before.month, part)
-    )
+    unit, _ = _UNITS[match["unit"].lower()]
+    return periods.part_of(now, unit, _PARTS[match["part"].lower()], _STEPS.get(match["which"].lower()))
 
 
-def _season(match: re.Match[str], now: date) -> Period:
+def _season(match: re.Match[str], now: date) -> Period | None:
     number = _SEASONS[match["season"].lower()]
     which = _STEPS[match["which"].lower()]
-    if which == 0:
-        return periods.season(now.year, number)
-    each = [periods.season(now.year + step, number) for step in (-2, -1, 0, 1)]
-    if which > 0:
-        return next(one for one in each if one.first > now)
-    return [one for one in each if one.last < now][-1]
+    return periods.recurring(lambda year: periods.season(year, number), now, None, which)
 
 
 def _holiday(match: re.Match[str], now: date) -> Period | None:
@@ -245,11 +223,6 @@ def _week_of(match: re.Match[str], period: Period) -> Period:
     """The week that a date lies in, or begins."""
     first = period.first
     return Period(first, first + timedelta(6)) if match["begins"] else periods.week(first)
-
-
-def _last_units(match: re.Match[str], now: date) -> Period:
-    unit, size = _UNITS[match["unit"].lower()]
-    return periods.rolling(now, unit, size * _count(match))
 
 
 def _weekday_of_week(match: re.Match[str], now: date) -> Period:
@@ -288,7 +261,8 @@ BESIDE = (
 RULES = (
     Rule(rf"\b(?:{_WHICH}{_S})?(?P<holiday>{_HOLIDAY})(?!\w){_OF_YEAR}",
          tuple(name.split()[0].split("'")[0] for name in holidays.names("en")), _holiday, "nearest"),
-    Rule(rf"\bthe{_S}(?P<unit>week|weekend|month|year){_S}before{_S}last\b", ("before",), _before_last),
+    Rule(rf"\bthe{_S}(?P<unit>week|weekend|month|year){_S}(?P<which>before){_S}last\b", ("before",),
+         _calendar),
     Rule(rf"\b{_NUMBER}weekends?{_S}ago\b", ("weekend",),
          lambda match, now: periods.weekend(now - timedelta(7 * _count(match)))),
     Rule(rf"\b(?:at|on|over|during){_S}the{_S}weekend\b", ("weekend",),
@@ -320,14 +294,14 @@ RULES = (
     Rule(rf"{_START}{_YEAR}{_END}", ("19", "20", "21"), _year, "absolute"),
     Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", ("q",), _quarter, "nearest"),
     Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", ("q",),
-         lambda match, _: periods.quarter(int(match["year"]), int(match["quarter"])), "absolute"),
-    Rule(rf"\b(?P<named>day{_S}before{_S}yesterday|yesterday|last{_S}night|today|tonight|day{_S}after{_S}tomorrow"
-         rf"|tomorrow|this{_S}(?:morning|afternoon|evening))\b", ("day", "night", "this", "tomorrow"),
-         _named_day),
+         lambda match, now: periods.months_of(now, int(match["year"]), 3, int(match["quarter"])), "absolute"),
+    Rule(rf"\b(?:{'|'.join(_DAYS).replace(' ', _S)})\b", ("day", "night", "this", "tomorrow"),
+         lambda match, now: periods.day(now + timedelta(_DAYS[" ".join(match[0].lower().split())]))),
     Rule(rf"\b(?P<the>the{_S})?{_WHICH}{_S}(?P<unit>week|weekend|month|quarter|year)\b",
          ("week", "month", "quarter", "year"), _calendar),
-    Rule(rf"\b{_NUMBER}{_UNIT}{_S}(?P<direction>ago\b|back\b|from{_S}now\b)", ("ago", "back", "from"), _ago),
-    Rule(rf"\b(?:last|past|previous){_S}{_NUMBER}{_UNIT}", ("last", "past", "previous"), _last_units),
+    Rule(rf"\b{_NUMBER}{_UNIT}{_S}(?P<direction>ago|back|from{_S}now)\b", ("ago", "back", "from"), _counted),
+    Rule(rf"\b(?P<direction>last|past|previous){_S}{_NUMBER}{_UNIT}", ("last", "past", "previous"),
+         _counted),
     Rule(rf"\b{_WEEKDAY}(?:{_S}of)?{_S}(?P<which>last|this|next){_S}week\b", ("week",), _weekday_of_week),
     Rule(rf"\b(?P<which>last|this|next){_S}week(?:['’]s)?(?:{_S}on)?{_S}{_WEEKDAY}", ("week",),
          _weekday_of_week),

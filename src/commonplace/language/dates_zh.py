@@ -99,21 +99,13 @@ def _lunar(match: re.Match[str], now: date) -> Period | None:
     said = _year_of(match, now)
     if match["which_year"] and number > 10:  # the last months lie in the next year of the other calendar
         said = lunar.year_of(now) + _YEARS[match["which_year"]]
+    written = filter(None, (match["lunar_day"], match["until"] or match["lunar_day"]))
+    days = [wide_number(day.replace("初", "").replace("廿", "二十")) for day in written]
     for year in (said,) if said else range(now.year, now.year - _LUNAR_YEARS, -1):
-        period = lunar.month(year, number, inserted=bool(match["inserted"]))
-        if period is not None and match["lunar_day"]:
-            period = _lunar_days(match, period)
+        period = lunar.month(year, number, days, inserted=bool(match["inserted"]))
         if period is not None and (said or period.first <= now):
             return period
     return None
-
-
-def _lunar_days(match: re.Match[str], month: Period) -> Period | None:
-    first, last = (
-        lunar.day(month, wide_number(said.replace("初", "").replace("廿", "二十")))
-        for said in (match["lunar_day"], match["until"] or match["lunar_day"])
-    )
-    return Period(first.first, last.last) if first and last and first <= last else None
 
 
 def _month(match: re.Match[str], now: date) -> Period:
@@ -129,7 +121,7 @@ def _of_year(
 
 
 def _quarter(match: re.Match[str], now: date) -> Period:
-    return periods.quarter_of(now, _year_of(match, now), _number(match["quarter"]))
+    return periods.months_of(now, _year_of(match, now), 3, _number(match["quarter"]))
 
 
 def _week(match: re.Match[str], now: date) -> Period:
@@ -149,33 +141,16 @@ def _month_away(match: re.Match[str], now: date) -> Period:
     return periods.month(period.first.year, period.first.month, _PARTS.get(match["part"] or "", 0))
 
 
-def _counted(match: re.Match[str]) -> tuple[Unit, int] | None:
-    """Unit and count; halves of months and years in the next smaller unit, other halves are invalid."""
+def _counted(match: re.Match[str], now: date) -> Period | None:
+    """Some units ago, or the time since; halves of months and years in the next smaller unit, no others."""
     unit = _UNITS[match["unit"]]
-    half = match["number"] == "半" or match["half"] or match["and_half"]
     whole = 0 if match["number"] == "半" else _number(match["number"])
-    if not half:
-        return unit, whole
-    if unit == "year":
-        return "month", 12 * whole + 6
-    return ("day", 30 * whole + 15) if unit == "month" else None
-
-
-def _ago(match: re.Match[str], now: date) -> Period | None:
-    counted = _counted(match)
-    return periods.away(now, counted[0], -counted[1]) if counted else None
-
-
-def _last_units(match: re.Match[str], now: date) -> Period | None:
-    counted = _counted(match)
-    return periods.rolling(now, *counted) if counted else None
-
-
-def _part_of_month(match: re.Match[str], now: date) -> Period:
-    part = _PARTS[match["part"]]
-    this, last = (periods.away(now, "month", step).first for step in (0, -1))
-    period = periods.month(this.year, this.month, part)
-    return period if period.first <= now or match["this"] else periods.month(last.year, last.month, part)
+    if match["number"] == "半" or match["half"] or match["and_half"]:
+        if unit not in ("month", "year"):
+            return None
+        unit, whole = ("month", 12 * whole + 6) if unit == "year" else ("day", 30 * whole + 15)
+    ago = "ago" in match.groupdict()
+    return periods.away(now, unit, -whole) if ago else periods.rolling(now, unit, whole)
 
 
 def _beside(match: re.Match[str], period: Period) -> Period:
@@ -215,14 +190,17 @@ RULES = (
     Rule(rf"{_YEAR}?(?P<inserted>){_LUNAR_MONTH}(?={_FIRST_DAYS}){_LUNAR_DAY}(?![个人位名次起同直样定些块])",
          ("初",), _lunar, "nearest"),
     Rule(rf"(?<![以晚早]){_YEAR}?(?P<which_half>[上下])半年", ("半年",),
-         lambda match, now: periods.half_of(now, _year_of(match, now), "上下".index(match["which_half"]) + 1),
-         "nearest"),
+         lambda match, now: periods.months_of(
+             now, _year_of(match, now), 6, "上下".index(match["which_half"]) + 1
+         ), "nearest"),
     Rule(r"(?<![\d一二三四五六七八九十两几个上下每])(?P<this>这个?|本)?月(?P<part>初|底|末|中旬|上旬|下旬)",
-         ("月",), _part_of_month, "nearest"),
+         ("月",), lambda match, now: periods.part_of(
+             now, "month", _PARTS[match["part"]], 0 if match["this"] else None
+         ), "nearest"),
     Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",),
          _of_year(lambda year, match: periods.part_of_year(year, _PARTS[match["part"]]))),
     Rule(r"(?<![\d〇零一二三四五六七八九十两几个每去今明前后本同年])年(?P<part>初|底|末)", ("年",),
-         lambda match, now: periods.latest_part(now, _PARTS[match["part"]]), "nearest"),
+         lambda match, now: periods.part_of(now, "year", _PARTS[match["part"]], None), "nearest"),
     Rule(rf"{_YEAR}(?P<season>[春夏秋冬])[天季]", ("天", "季"),
          _of_year(lambda year, match: periods.season(year, "春夏秋冬".index(match["season"]) + 1))),
     Rule(r"(?<![每个上下这本双单])周末", ("周末",),
@@ -246,7 +224,7 @@ RULES = (
     Rule(rf"{_WHICH}月\s?(?:{_DAY}|{_PART})", ("月",), _month_away),
     Rule(rf"{_WHICH}季度", ("季度",),
          lambda match, now: periods.away(now, "quarter", _STEPS[match["which"]])),
-    Rule(rf"{_ALONE}{_COUNTED}(?:之前|以前|前)(?!后)", ("前",), _ago),
+    Rule(rf"{_ALONE}{_COUNTED}(?P<ago>之前|以前|前)(?!后)", ("前",), _counted),
     Rule(rf"(?:最近|近|过去|过去的|这)(?:这)?{_COUNTED}(?:以来|之内|里|内|来)?(?!前)", _UNIT_HINTS,
-         _last_units),
+         _counted),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from functools import cache
 
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import lunar, rules
+from commonplace.language import lunar, periods, rules
 from commonplace.language.periods import Period
 
 
@@ -51,16 +51,7 @@ def naming(text: str) -> Naming | None:
 
 def nearest(spec: str, now: date, said: int | None, which: int | None) -> Period | None:
     """Return a feast: of a year; the last (-1), this year's (0) or the next (1); else the latest begun."""
-    if said is not None or which == 0:
-        return of_year(spec, said or now.year)
-    near = (of_year(spec, now.year + step) for step in (-2, -1, 0, 1))  # a Chinese year ends in the next
-    each = [period for period in near if period is not None]
-    if which == 1:
-        return next((period for period in each if period.first > now), None)
-    begun = [period for period in each if (period.last if which else period.first) < now]
-    if which is None:
-        begun += [period for period in each if period.first == now]
-    return begun[-1] if begun else None
+    return periods.recurring(lambda year: of_year(spec, year), now, said, which)
 
 
 def of_year(spec: str, year: int) -> Period | None:
@@ -70,36 +61,24 @@ def of_year(spec: str, year: int) -> Period | None:
     if period is None or not beside:
         return period
     first, _, last = beside.partition("~")
-    start = period.first
-    return Period(start + timedelta(int(first)), start + timedelta(int(last or first)))
+    return Period(*(period.first + timedelta(int(days)) for days in (first, last or first)))
 
 
 def _base(base: str, year: int) -> Period | None:
     if base == "easter":
-        return Period(easter(year), easter(year))
+        return periods.day(easter(year))
     if base.startswith("lunar"):
         number, day = map(int, base.removeprefix("lunar").split("-"))
-        days = lunar.month(year, number)
-        return lunar.day(days, day) if days else None
+        return lunar.month(year, number, [day])
     if base.startswith("sun"):
         term = lunar.solar_term(year, int(base.removeprefix("sun")))
-        return Period(term, term) if term else None
+        return periods.day(term) if term else None
     if "/" in base:
         month, nth, weekday = map(int, base.split("/"))
-        return Period(*[_nth(year, month, nth, weekday)] * 2)
+        begins = date(year, month, 1)
+        return periods.day(begins + timedelta((weekday - begins.isoweekday()) % 7 + 7 * (nth - 1)))
     first, _, last = base.partition("~")
-    return Period(_day(year, first), _day(year, last or first))
-
-
-def _day(year: int, written: str) -> date:
-    month, day = map(int, written.split("-"))
-    return date(year, month, day)
-
-
-def _nth(year: int, month: int, nth: int, weekday: int) -> date:
-    """The first, second, … Monday (1) to Sunday (7) of a month."""
-    first = date(year, month, 1)
-    return first + timedelta((weekday - first.isoweekday()) % 7 + 7 * (nth - 1))
+    return Period(*(date.fromisoformat(f"{year:04}-{written}") for written in (first, last or first)))
 
 
 def easter(year: int) -> date:

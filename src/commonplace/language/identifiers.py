@@ -16,6 +16,7 @@ from commonplace.language import lexicon
 # Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
 _IDENTIFIER = r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\\\-@:#+?=&%~]++[A-Za-z0-9]++)+"
 _SIGNS = frozenset("/\\@_:#=&%~")  # what no prose has between two letters
+_SEPARATORS = _SIGNS | frozenset(".-+?")
 _WORD = r"[A-Za-z0-9]++"
 _DIGITS = frozenset("0123456789")
 _NO_SMALL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ") | _DIGITS
@@ -73,55 +74,30 @@ _Spell = Callable[[re.Match[str]], Iterable[str]]
 # Each with characters of which a text must hold one: most expressions are never compiled.
 _WAYS: tuple[tuple[frozenset[str], str, _Spell], ...] = (
     # The words of os.path.join and well-known side by side, and the parts of getUserName.
-    (
-        frozenset("._/\\-@:#+?=&%~"),
-        _IDENTIFIER,
-        lambda match: () if _is_sure(match[0]) else (_phrase(match[0]),),
-    ),
+    (_SEPARATORS, _IDENTIFIER, lambda match: () if _is_sure(match[0]) else (_phrase(match[0]),)),
     (_NO_SMALL, _WORD, _parts),
     # get_user_name and wi-fi in one word; the C of C++ and C#, which alone would be too short.
-    (
-        frozenset("_-"),
-        r"(?<![A-Za-z0-9])[A-Za-z]++(?:[_\-][A-Za-z]++)++(?![A-Za-z0-9])",
-        lambda match: (match[0].replace("_", "").replace("-", ""),),
-    ),
+    (frozenset("_-"), r"(?<![A-Za-z0-9])[A-Za-z]++(?:[_\-][A-Za-z]++)++(?![A-Za-z0-9])",
+     lambda match: (match[0].replace("_", "").replace("-", ""),)),
     (frozenset("+#"), r"(?<![A-Za-z0-9])([A-Za-z])(?:\+\+|#)(?![A-Za-z0-9])", lambda match: (match[1],)),
     # gpt-4.1 as gpt4.1 and the other way round, `10 am` as 10am.
-    (
-        _DIGITS,
-        r"(?<![A-Za-z0-9])([A-Za-z]{2,40}+)([ _\-]?)([0-9]{1,12}+)((?:\.[0-9]{1,12}+)*+)(?![A-Za-z0-9])",
-        lambda match: (f"{match[1]}{'' if match[2] else ' '}{match[3]}{match[4].replace('.', ' ')}",),
-    ),
-    (
-        _DIGITS,
-        r"(?<![A-Za-z0-9.])([0-9]{1,12}+)([ \-]?)([A-Za-z]{1,20}+)(?![A-Za-z0-9])",
-        lambda match: (f"{match[1]}{'' if match[2] else ' '}{match[3]}",),
-    ),
+    (_DIGITS, r"(?<![A-Za-z0-9])([A-Za-z]{2,40}+)([ _\-]?)([0-9]{1,12}+(?:\.[0-9]{1,12}+)*+)(?![A-Za-z0-9])",
+     lambda match: (f"{match[1]}{'' if match[2] else ' '}{match[3].replace('.', ' ')}",)),
+    (_DIGITS, r"(?<![A-Za-z0-9.])([0-9]{1,12}+)([ \-]?)([A-Za-z]{1,20}+)(?![A-Za-z0-9])",
+     lambda match: (f"{match[1]}{'' if match[2] else ' '}{match[3]}",)),
     # v1.2.3 without its v, 1.2.3 with one.
-    (
-        _DIGITS,
-        r"(?<![A-Za-z0-9.])([vV]?)([0-9]{1,12}+(?:\.[0-9]{1,12}+)++)(?![A-Za-z0-9])",
-        lambda match: (("" if match[1] else "v") + match[2].replace(".", " "),),
-    ),
+    (_DIGITS, r"(?<![A-Za-z0-9.])([vV]?)([0-9]{1,12}+(?:\.[0-9]{1,12}+)++)(?![A-Za-z0-9])",
+     lambda match: (("" if match[1] else "v") + match[2].replace(".", " "),)),
     # The beginning of a hash as any hash that begins so, a whole one as its usual abbreviations.
     (_DIGITS, _WORD, _hashes),
     # The digits of a telephone number without separators, and the last of them.
     (_DIGITS, lexicon.NUMBER, lambda match: lexicon.digits(match[0])),
     # 1,200 as 1200, and the other way round.
-    (
-        _DIGITS,
-        r"(?<![A-Za-z0-9,])[0-9]{1,3}(?:,[0-9]{3})+(?![A-Za-z0-9,])",
-        lambda match: (match[0].replace(",", ""),),
-    ),
-    (
-        _DIGITS,
-        r"(?<![A-Za-z0-9.,])[0-9]{4,12}(?![A-Za-z0-9])",
-        lambda match: (f"{int(match[0]):,}".replace(",", " "),),
-    ),
+    (_DIGITS, r"(?<![A-Za-z0-9,])[0-9]{1,3}(?:,[0-9]{3})+(?![A-Za-z0-9,])",
+     lambda match: (match[0].replace(",", ""),)),
+    (_DIGITS, r"(?<![A-Za-z0-9.,])[0-9]{4,12}(?![A-Za-z0-9])",
+     lambda match: (f"{int(match[0]):,}".replace(",", " "),)),
     # One letter or a number together with the character that says of what: A股, T恤, 5岁, 第3章.
-    (
-        _ALPHANUMERIC,
-        rf"(?<![A-Za-z0-9.])(?:[A-Za-z]|[0-9]{{1,6}}+)[{lexicon.CJK}]",
-        lambda match: (match[0],),
-    ),
-)
+    (_ALPHANUMERIC, rf"(?<![A-Za-z0-9.])(?:[A-Za-z]|[0-9]{{1,6}}+)[{lexicon.CJK}]",
+     lambda match: (match[0],)),
+)  # fmt: skip

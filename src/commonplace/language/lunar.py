@@ -10,7 +10,7 @@ Astronomical Formulae for Calculators (1979), chapter 18; a few near midnight ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 
@@ -30,22 +30,21 @@ def _years() -> Mapping[int, tuple[date, str, int]]:
     }
 
 
-def month(year: int, number: int, *, inserted: bool = False) -> Period | None:
-    """Return a month of a year, 0 for the last of the year before; None if there is no such month."""
+def month(year: int, number: int, days: Sequence[int] = (), *, inserted: bool = False) -> Period | None:
+    """Return a month of a year, or its days from a first to a last; month 0 is the last of the year before.
+
+    None if there is no such month, or the month is too short.
+    """
     if number == 0:
-        return month(year - 1, 12)
+        return month(year - 1, 12, days)
     begins, signs, leap = _years().get(year, (date.min, "", 0))
     if not signs or number > 12 or (inserted and number != leap):
         return None
     before = number - 1 + (inserted or 0 < leap < number)
     first = begins + timedelta(29 * before + signs[:before].count("+"))
-    return Period(first, first + timedelta(28 + signs[before].count("+")))
-
-
-def day(month: Period, number: int) -> Period | None:
-    """Return a day of a month; None for the 30th of a short one."""
-    then = month.first + timedelta(number - 1)
-    return Period(then, then) if then <= month.last else None
+    size = 29 + signs[before].count("+")
+    start, end = (days[0], days[-1]) if days else (1, size)
+    return Period(first + timedelta(start - 1), first + timedelta(end - 1)) if start <= end <= size else None
 
 
 def year_of(now: date) -> int:

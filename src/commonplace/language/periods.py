@@ -77,11 +77,6 @@ def month(year: int, number: int, part: int = 0) -> Period:
     return Period(date(year, number, first), date(year, number, end))
 
 
-def quarter(year: int, number: int) -> Period:
-    """Three months, numbered from 1."""
-    return Period(date(year, 3 * number - 2, 1), month(year, 3 * number).last)
-
-
 def year(number: int) -> Period:
     """A whole year."""
     return Period(date(number, 1, 1), date(number, 12, 31))
@@ -93,10 +88,25 @@ def part_of_year(year: int, part: int) -> Period:
     return Period(date(year, first, 1), month(year, last).last)
 
 
-def latest_part(now: date, part: int) -> Period:
-    """Such a part of this year, or of the last if it has not begun."""
-    own = part_of_year(now.year, part)
-    return own if own.first <= now else part_of_year(now.year - 1, part)
+def part_of(now: date, unit: Unit, part: int, steps: int | None) -> Period:
+    """Such a part of a month or year some steps away; None: of the latest in which that part has begun."""
+    then = shifted(now, unit, steps or 0)
+    period = month(then.year, then.month, part) if unit == "month" else part_of_year(then.year, part)
+    return period if steps is not None or period.first <= now else part_of(now, unit, part, -1)
+
+
+def recurring(
+    of_year: Callable[[int], Period | None], now: date, said: int | None, which: int | None
+) -> Period | None:
+    """A yearly period: of a year; the last (-1), this year's (0) or the next (1); else the latest begun."""
+    if said is not None or which == 0:
+        return of_year(said or now.year)
+    near = (of_year(now.year + step) for step in (-2, -1, 0, 1))  # a Chinese year ends in the next
+    each = [period for period in near if period is not None]
+    if which == 1:
+        return next((period for period in each if period.first > now), None)
+    begun = [one for one in each if (one.first <= now if which is None else one.last < now)]
+    return begun[-1] if begun else None
 
 
 def season(year: int, number: int) -> Period:
@@ -137,7 +147,7 @@ def away(now: date, unit: Unit, steps: int) -> Period:
         return week(then)
     if unit == "month":
         return month(then.year, then.month)
-    return quarter(then.year, (then.month + 2) // 3) if unit == "quarter" else year(then.year)
+    return months_of(now, then.year, 3, (then.month + 2) // 3) if unit == "quarter" else year(then.year)
 
 
 def rolling(now: date, unit: Unit, count: int) -> Period:
@@ -162,16 +172,11 @@ def month_of(now: date, said: int | None, number: int, part: int = 0) -> Period:
     return month(said or now.year - (number > now.month), number, part)
 
 
-def quarter_of(now: date, said: int | None, number: int) -> Period:
-    """A quarter; without a year the latest of this number that has begun."""
-    return quarter(said or now.year - (3 * number - 2 > now.month), number)
-
-
-def half_of(now: date, said: int | None, number: int) -> Period:
-    """A half of a year, 1 or 2; without a year the latest of this number that has begun."""
-    first = 6 * number - 5
-    of = said or now.year - (first > now.month)
-    return Period(date(of, first, 1), month(of, first + 5).last)
+def months_of(now: date, said: int | None, count: int, number: int) -> Period:
+    """A quarter (3 months) or half of a year (6); without a year the latest of this number that has begun."""
+    last = count * number
+    of = said or now.year - (last - count >= now.month)
+    return Period(date(of, last - count + 1, 1), month(of, last).last)
 
 
 def nearest_weekday(now: date, weekday: int) -> Period:

@@ -86,7 +86,7 @@ def _number(text: str, cardinals: Mapping[str, int]) -> str:
     text = text.strip(",. ").replace(",", "").lower()
     if text in cardinals:
         return str(cardinals[text] - 1)  # from zero
-    if text and all(character in FIGURES or character in "十百" for character in text):
+    if text and FIGURES.keys() | set("十百") >= set(text):
         return str(wide_number(text))
     try:
         return f"{float(text):.10g}"
@@ -107,8 +107,8 @@ def wide_number(text: str) -> int:
 
 
 def _clock(match: re.Match[str]) -> str:
-    hour, half = int(match[1]), (match[3] or "").lower()
-    if half:
+    hour = int(match[1])
+    if half := (match[3] or "").lower():
         hour = hour % 12 + 12 * (half == "p")
     return f"{hour}:{int(match[2] or 0):02}"
 

@@ -43,9 +43,10 @@ def listed(language: str, name: str) -> tuple[str, ...]:
 
 
 @cache
-def has_blanks(language: str) -> bool:
-    """Tell whether a language writes blanks between words."""
-    return "blanks" in listed(language, "writing")
+def _by_writing(languages: Languages = LANGUAGES) -> tuple[Languages, Languages]:
+    """Those of some languages that write blanks between words, and the others."""
+    spaced = tuple(language for language in languages if "blanks" in listed(language, "writing"))
+    return spaced, tuple(language for language in languages if language not in spaced)
 
 
 def spoken(text: str) -> Languages:
@@ -55,12 +56,6 @@ def spoken(text: str) -> Languages:
         found = set(re.findall(r"[^\W\d_]+", fold_cases(text).lower()))
         spaced = (max(spaced, key=lambda language: len(found & _common(language))),)
     return spaced if text.isascii() else spaced + others
-
-
-@cache
-def _by_writing() -> tuple[Languages, Languages]:
-    spaced = tuple(filter(has_blanks, LANGUAGES))
-    return spaced, tuple(language for language in LANGUAGES if language not in spaced)
 
 
 @cache
@@ -86,8 +81,7 @@ def pattern(name: str, languages: Languages) -> re.Pattern[str]:
 
     A pattern that ignores case takes several times as long to match, and twice as long to compile.
     """
-    spaced = expression(name, tuple(filter(has_blanks, languages)))
-    other = expression(name, tuple(language for language in languages if not has_blanks(language)))
+    spaced, other = (expression(name, some) for some in _by_writing(languages))
     return re.compile("|".join(filter(None, [spaced and rf"\b(?:{spaced})\b", other])) or "(?!)")
 
 
@@ -115,10 +109,9 @@ def short_numbers(name: str, languages: Languages = LANGUAGES) -> Mapping[str, i
     for language in languages:
         names = listed(language, name)
         for number, word in enumerate(names, 1):
-            others = [other for other in names if other != word]
-            sizes = range(3, len(word) + 1)
-            unique = (word[:size] for size in sizes if not any(o.startswith(word[:size]) for o in others))
-            shorts[next(unique, word)] = number
+            starts = (word[:size] for size in range(3, len(word)))
+            short = next((at for at in starts if sum(one.startswith(at) for one in names) == 1), word)
+            shorts[short] = number
     return shorts
 
 
