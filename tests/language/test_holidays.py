@@ -60,5 +60,5 @@ def test_how_a_text_names_a_feast() -> None:
         naming = holidays.naming(text)
         assert naming is not None
         assert naming[:2] == (written, shortest)
-        assert another in naming.names
+        assert another in naming[2]
     assert holidays.naming("3 May") is None

@@ -157,10 +157,6 @@ def _is_month(match: re.Match[str], which: str, part: int) -> bool:
     return before in _BEFORE or (len(name) > 4 and name.lower() not in _NAMES)
 
 
-def _year(match: re.Match[str], now: date) -> Period | None:
-    return periods.year(int(match["year"])) if _before(match) in _BEFORE - {"for", "on", "of"} else None
-
-
 def _quarter(match: re.Match[str], now: date) -> Period | None:
     said = _year_of(match, now)
     if not said and _before(match) not in _BEFORE | {"last", "this"}:
@@ -219,12 +215,6 @@ def _beside(match: re.Match[str], period: Period) -> Period:
     return periods.beside(period, unit, steps if match["direction"].lower() == "after" else -steps)
 
 
-def _week_of(match: re.Match[str], period: Period) -> Period:
-    """The week that a date lies in, or begins."""
-    first = period.first
-    return Period(first, first + timedelta(6)) if match["begins"] else periods.week(first)
-
-
 def _weekday_of_week(match: re.Match[str], now: date) -> Period:
     monday = periods.away(now, "week", _STEPS[match["which"].lower()]).first
     return periods.day(monday + timedelta(_WEEKDAYS.index(match["weekday"].lower())))
@@ -252,11 +242,12 @@ _HOLIDAY = "|".join(
 # Expressions before a date for a neighbouring period.
 BESIDE = (
     Beside(rf"\b(?:the{_S})?(?:{_NUMBER})?{_UNIT}{_S}(?P<direction>before|after){_S}(?:the{_S})?$", _beside),
-    Beside(
-        rf"\b(?:the{_S})?week{_S}(?:of|(?P<begins>beginning|starting|from)){_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
-        _week_of,
-    ),
-)
+    # The week that a date lies in, or begins.
+    Beside(rf"\b(?:the{_S})?week{_S}of{_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
+           lambda _, period: periods.week(period.first)),
+    Beside(rf"\b(?:the{_S})?week{_S}(?:beginning|starting|from){_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
+           lambda _, period: Period(period.first, period.first + timedelta(6))),
+)  # fmt: skip
 
 RULES = (
     Rule(rf"\b(?:{_WHICH}{_S})?(?P<holiday>{_HOLIDAY})(?!\w){_OF_YEAR}",
@@ -291,7 +282,9 @@ RULES = (
          _MONTHS, _days_of_month, "nearest"),
     Rule(rf"(?<!\d\s)(?<!\d(?:st|nd|rd|th)\s)\b(?:{_WHICH}{_S})?{_PART}{_MONTH}(?!\s{{0,3}}\d{{1,2}}(?:st|nd|rd|th)?\b)"
          rf"{_OF_YEAR}", _MONTHS, _month, "nearest"),
-    Rule(rf"{_START}{_YEAR}{_END}", ("19", "20", "21"), _year, "absolute"),
+    Rule(rf"{_START}{_YEAR}{_END}", ("19", "20", "21"), lambda match, _: (
+        periods.year(int(match["year"])) if _before(match) in _BEFORE - {"for", "on", "of"} else None
+    ), "absolute"),
     Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", ("q",), _quarter, "nearest"),
     Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", ("q",),
          lambda match, now: periods.months_of(now, int(match["year"]), 3, int(match["quarter"])), "absolute"),

@@ -108,11 +108,6 @@ def _lunar(match: re.Match[str], now: date) -> Period | None:
     return None
 
 
-def _month(match: re.Match[str], now: date) -> Period:
-    part = _PARTS.get(match["part"] or "", 0)
-    return periods.month_of(now, _year_of(match, now), _number(match["month"]), part)
-
-
 def _of_year(
     period: Callable[[int, re.Match[str]], Period],
 ) -> Callable[[re.Match[str], date], Period | None]:
@@ -166,17 +161,11 @@ _UNIT_HINTS = ("天", "日", "周", "星期", "礼拜", "月", "年")
 _PART = rf"份?(?P<part>{'|'.join(_PARTS)})?"
 # Expressions behind a date for a neighbouring period.
 BESIDE = (
-    Beside(
-        rf"\s?的?(?:之|以)?(?P<direction>前|后)的?那?(?P<number>{_SMALL})\s?个?(?P<unit>天|周|星期|礼拜|月)",
-        _beside,
-        behind=True,
-    ),
-    Beside(
-        rf"\s?(?:所在)?的?[那这]?一?{_WEEK}(?![{''.join(_WEEKDAYS)}末])",
-        lambda _, period: periods.week(period.first),
-        behind=True,
-    ),
-)
+    Beside(rf"\s?的?(?:之|以)?(?P<direction>前|后)的?那?(?P<number>{_SMALL})\s?个?(?P<unit>天|周|星期|礼拜|月)",
+           _beside, behind=True),
+    Beside(rf"\s?(?:所在)?的?[那这]?一?{_WEEK}(?![{''.join(_WEEKDAYS)}末])",
+           lambda _, period: periods.week(period.first), behind=True),
+)  # fmt: skip
 RULES = (
     Rule(rf"{_YEAR}?(?P<holiday>{'|'.join(holidays.names('zh'))})", tuple(holidays.names("zh")),
          lambda match, now: holidays.nearest(
@@ -208,7 +197,9 @@ RULES = (
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}", ("月",), _day_of_month, "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}?\s?[到至~～—-]\s?(?P<until>{_SMALL})\s?[日号]", ("月",), _days_of_month,
          "nearest"),
-    Rule(rf"{_YEAR}?{_MONTH}(?!\s?{_SMALL}[日号]){_PART}", ("月",), _month, "nearest"),
+    Rule(rf"{_YEAR}?{_MONTH}(?!\s?{_SMALL}[日号]){_PART}", ("月",), lambda match, now: periods.month_of(
+        now, _year_of(match, now), _number(match["month"]), _PARTS.get(match["part"] or "", 0)
+    ), "nearest"),
     Rule(rf"{_SAID_YEAR}", ("年",), _of_year(lambda year, _: periods.year(year))),
     # 三季度 is the third one, 前三季度 three of them.
     Rule(rf"{_YEAR}?(?:第|(?<![每这那本上下前后连续个近去几数第\d一二两三四十]))"

@@ -13,7 +13,6 @@ from datetime import date, timedelta
 from functools import cache
 
 from commonplace import language
-from commonplace.base.tuples import NamedTuple
 from commonplace.language import lunar, periods, rules
 from commonplace.language.periods import Period
 
@@ -26,16 +25,11 @@ def names(code: str) -> Mapping[str, str]:
     return dict(sorted(known.items(), key=lambda pair: -len(pair[0])))
 
 
-class Naming(NamedTuple):
-    """How a text names a feast: as it is written, the shortest name in that, its names in any language."""
+def naming(text: str) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return how a text names a feast: as written, the shortest name in that, the names in any language.
 
-    written: str
-    shortest: str
-    names: tuple[str, ...]
-
-
-def naming(text: str) -> Naming | None:
-    """Return how a text names a feast, or None; 中秋 is the shortest name in 中秋节."""
+    None for no feast. 中秋 is the shortest name in 中秋节.
+    """
     folded = language.fold_cases(language.fold(text)).lower()  # of the same length
     every = [(name, spec) for code in rules.LANGUAGES for name, spec in names(code).items()]
     name, spec = max(
@@ -46,7 +40,7 @@ def naming(text: str) -> Naming | None:
     same = tuple(other for other, of in every if of == spec)
     start = folded.index(name)
     shortest = min((other for other in same if other in name), key=len)
-    return Naming(text[start : start + len(name)], shortest, same)
+    return text[start : start + len(name)], shortest, same
 
 
 def nearest(spec: str, now: date, said: int | None, which: int | None) -> Period | None:

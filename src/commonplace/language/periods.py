@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 
 from commonplace.base.tuples import NamedTuple
@@ -158,12 +159,9 @@ def rolling(now: date, unit: Unit, count: int) -> Period:
 def day_of(now: date, said: int | None, number: int, of_month: int) -> Period | None:
     """A day of a month; without a year the latest that is not in the future, or None."""
     for year_of in (said,) if said else range(now.year, now.year - 9, -1):  # leap days: eight years at most
-        try:
-            then = date(year_of, number, of_month)
-        except ValueError:
-            continue
-        if said or then <= now:
-            return day(then)
+        with suppress(ValueError):
+            if said or date(year_of, number, of_month) <= now:
+                return day(date(year_of, number, of_month))
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
@@ -55,8 +55,7 @@ def _rows(languages: rules.Languages) -> list[_Row]:
         "count": rf"(?:\d{{1,9}}|{_WIDE}{{1,4}})",
     }  # fmt: skip
 
-    def number(text: str) -> str:
-        return _number(text, cardinals)
+    number = partial(_number, cardinals=cardinals)
 
     def of(table: Mapping[str, int], text: str) -> int:
         return table[language.fold_cases(text).lower()]

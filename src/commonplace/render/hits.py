@@ -6,6 +6,7 @@ Every form is well-formed for any text: a note may hold what a terminal obeys.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 
@@ -297,12 +298,8 @@ def _narrowed(
 ) -> list[_Row]:
     """Cut the longest of whole lines around their matches, so that all have `room` cells together."""
     widths = [screen.cells(lines[row.line]) for row in rows]
-    share = room
-    for left, width in zip(range(len(rows), 0, -1), sorted(widths), strict=True):
-        share = room // left
-        if width > share:
-            break
-        room -= width
+    # The most cells that each line may have.
+    share = bisect_right(range(room + 1), room, key=lambda most: sum(min(one, most) for one in widths)) - 1
     narrowed = []
     for row, width in zip(rows, widths, strict=True):
         if width > share:

@@ -24,7 +24,6 @@ NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of the
 _DAYS_SHOWN = 14
 _LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
 _STAMP = 15  # characters of a run's id that say when it was made
-_COMMIT = 7
 _LEFT = {
     "edited": "edited here, and another at the source by now: left as it is",
     "gone": "gone from here, and another at the source by now: not written again",
@@ -107,8 +106,7 @@ def answer_text(
 def answer_footer(answer: types.Answer) -> str:
     """Return which model answered from how many passages, and what that took."""
     took = f"{count(answer.tokens_in, 'token')} in, {answer.tokens_out:,} out"
-    parts = [answer.model, count(answer.given, "passage"), took, *([WEAKLY] if answer.weak else [])]
-    return " · ".join(parts)
+    return " · ".join([answer.model, count(answer.given, "passage"), took, *[WEAKLY] * answer.weak])
 
 
 def excerpt_text(excerpt: types.Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
@@ -223,6 +221,8 @@ def status_text(status: types.Status, look: Look = PLAIN) -> str:
     fresh = f"stale: {count(status.stale, 'file')}" if status.stale else "up to date"
     fresh = "a sync is running" if status.syncing else fresh
     pending = f", {status.pending:,} to come" if status.pending and status.model != "none" else ""
+    size = f"about {count(status.long_term, 'token')}; a session begins with {status.long_term_budget:,}"
+    over = ", newest and most used first" * (0 < status.long_term_budget < status.long_term)
     rows = [
         ("workspace", screen.one_line(status.workspace)),
         ("index", f"{screen.one_line(status.index)}  {status.index_bytes / 1e6:,.1f} MB, {fresh}"),
@@ -230,15 +230,15 @@ def status_text(status: types.Status, look: Look = PLAIN) -> str:
         ("model", screen.one_line(status.model)),
         ("holds", f"{count(status.notes, 'note')} · {count(status.sections, 'section')} · "
                   f"{count(status.passages, 'passage')} · {count(status.vectors, 'vector')}{pending}"),
+        ("MEMORY.md", size + over if status.long_term else ""),
+        ("asks also", ", ".join(map(screen.one_line, status.others))),
     ]  # fmt: skip
-    if status.long_term:
-        size = f"about {count(status.long_term, 'token')}; a session begins with {status.long_term_budget:,}"
-        over = ", newest and most used first" * (0 < status.long_term_budget < status.long_term)
-        rows.append(("MEMORY.md", size + over))
-    if status.others:
-        rows.append(("asks also", ", ".join(map(screen.one_line, status.others))))
-    table = [f"{look.style(name.ljust(11), 'bold')}{value}" for name, value in rows]
-    return "\n".join([*table, "", collections_text(status.collections, look)])
+    return "\n".join([_labelled(rows, look), "", collections_text(status.collections, look)])
+
+
+def _labelled(rows: Iterable[tuple[str, str]], look: Look) -> str:
+    """Put labels before lines; a line without text is left out."""
+    return "\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in rows if text)
 
 
 def collections_text(collections: Sequence[types.CollectionInfo], look: Look = PLAIN) -> str:
@@ -255,15 +255,14 @@ def collections_text(collections: Sequence[types.CollectionInfo], look: Look = P
 
 
 def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
-    """List runs, a row for each: its id, kind, author, lines, files, commit, what it is and became.
+    """List runs, a row for each: its id, kind, author, lines, files, what it is and became.
 
     An id is cut to its time where that names no other run.
     """
     if not runs:
         return ""
     stamps = Counter(run.id[:_STAMP] for run in runs)
-    git = any(run.commit for run in runs)
-    rows = [("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "what")]
+    rows = [("run", "kind", "by", "lines", "files", "what")]
     for run in runs:
         name = run.id if stamps[run.id[:_STAMP]] > 1 else run.id[:_STAMP]
         who = screen.shorten(screen.one_line(run.about.agent or run.about.by), 12)
@@ -271,8 +270,8 @@ def log_text(runs: Sequence[types.Run], look: Look = PLAIN) -> str:
         flags = ((run.state != "done", run.state), (run.undone, "undone"), (not run.kept, "cannot be undone"))
         marks = ", ".join(mark for flag, mark in flags if flag)
         what = (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
-        counts = (f"+{added} -{removed}", str(len(run.files)), *([run.commit[:_COMMIT]] if git else []))
-        rows.append((name, screen.one_line(run.about.kind), who, *counts, what))
+        changes = (f"+{added} -{removed}", str(len(run.files)))
+        rows.append((name, screen.one_line(run.about.kind), who, *changes, what))
     return "\n".join(map(look.fit, screen.table(rows, (3, 4))))
 
 
@@ -306,15 +305,13 @@ def import_text(done: types.Import, look: Look = PLAIN) -> str:
     """List what an import wrote, or would write: notes, collections and contexts that are not as before."""
     rows = []
     for file in done.files:
-        if file.outcome != "same":
-            counts = (("new", file.added), ("updated", file.updated), ("removed", file.removed))
-            told = ", ".join(f"{number:,} {what}" for what, number in counts if number)
-            rows.append((file.path, file.outcome, told or _LEFT.get(file.outcome, "")))
+        counts = (("new", file.added), ("updated", file.updated), ("removed", file.removed))
+        told = ", ".join(f"{number:,} {what}" for what, number in counts if number)
+        rows.append((file.path, file.outcome, told or _LEFT.get(file.outcome, "")))
     for setting in done.settings:
-        if setting.outcome != "same":
-            text = "described otherwise here, left as it is" if setting.outcome == "edited" else setting.value
-            rows.append((f"{setting.kind} {setting.name or '(all)'}", setting.outcome, text))
-    lines = screen.table([tuple(map(screen.one_line, row)) for row in rows])
+        text = "described otherwise here, left as it is" if setting.outcome == "edited" else setting.value
+        rows.append((f"{setting.kind} {setting.name or '(all)'}", setting.outcome, text))
+    lines = screen.table([tuple(map(screen.one_line, row)) for row in rows if row[1] != "same"])
     return "\n".join(map(look.fit, lines))
 
 
@@ -362,9 +359,8 @@ def erasure_text(erasure: types.Erasure, look: Look = PLAIN) -> str:
     beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
     left = [f"{screen.name(trace.path)}: {trace.remedy or 'look there'}" for trace in erasure.left]
     for title, texts in (("cannot be reached from here:", beyond), ("still found:", left)):
-        if texts:
-            lines += ["", look.style(title, "bold")]
-            lines += [row for text in texts for row in screen.wrapped(text, look, "  ", 2, hang=2)]
+        lines += ["", look.style(title, "bold")] if texts else []
+        lines += [row for text in texts for row in screen.wrapped(text, look, "  ", 2, hang=2)]
     return "\n".join(lines)
 
 
@@ -395,7 +391,7 @@ def erasure_count(places: Sequence[types.Erased]) -> str:
 
 def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
-    blocks = ["\n".join(f"{look.style(name.ljust(11), 'bold')}{text}" for name, text in _usage_rows(usage))]
+    blocks = [_labelled(_usage_rows(usage), look)]
     days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days[-_DAYS_SHOWN:]]
     found, opened = (
         [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]

@@ -191,8 +191,8 @@ def spelled(query: Query, days: Sequence[Span]) -> Query:
     ways: list[str] = []
     for span in days:
         if span.named and (feast := holidays.naming(span.text)):
-            query = _renamed(query, feast.written, feast.shortest)
-            ways += feast.names
+            query = _renamed(query, *feast[:2])  # what is written, by its shortest name
+            ways += feast[2]
         if span.named and span.first == span.last:
             ways += dates.spellings(span.first)
     return query._replace(spellings=(*query.spellings, *ways)[:MAX_SPELLINGS]) if ways else query
