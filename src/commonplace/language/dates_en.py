@@ -243,10 +243,9 @@ _HOLIDAY = "|".join(
 BESIDE = (
     Beside(rf"\b(?:the{_S})?(?:{_NUMBER})?{_UNIT}{_S}(?P<direction>before|after){_S}(?:the{_S})?$", _beside),
     # The week that a date lies in, or begins.
-    Beside(rf"\b(?:the{_S})?week{_S}of{_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
-           lambda _, period: periods.week(period.first)),
-    Beside(rf"\b(?:the{_S})?week{_S}(?:beginning|starting|from){_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
-           lambda _, period: Period(period.first, period.first + timedelta(6))),
+    Beside(rf"\b(?:the{_S})?week{_S}(?:of|(?P<begins>beginning|starting|from)){_S}(?:the{_S})?(?:{_WEEKDAY},?{_S})?$",
+           lambda match, period: Period(period.first, period.first + timedelta(6)) if match["begins"]
+           else periods.week(period.first)),
 )  # fmt: skip
 
 RULES = (

@@ -137,13 +137,12 @@ def _markdown(hit: Hit) -> list[str]:
     """A heading that cites, a line about the hit, the passage as a quotation."""
     # Between backquotes no other may stand.
     cited = cite(_named(hit), hit.start_line, hit.end_line)
-    places = [place.replace("`", "ˋ") for place in (screen.name(cited), *_also(hit))]
-    also = ", ".join(f"`{place}`" for place in places[1:])
+    place, *others = (f"`{place.replace('`', 'ˋ')}`" for place in (screen.name(cited), *_also(hit)))
     return [
-        f"### `{places[0]}`\n",
+        f"### {place}\n",
         " · ".join(filter(None, [*about(hit), score(hit), f"`#{hit.docid}`"])) + "\n",
         *(f"*{screen.one_line(context)}*\n" for context in hit.contexts),
-        *([f"also in {also}\n"] if also else []),
+        *([f"also in {', '.join(others)}\n"] if others else []),
         *(f"> {line}" for line in screen.clean(hit.text).split("\n")),
         "",
     ]
