@@ -68,17 +68,18 @@ class Windows(ChunkSettings):
     at most `fence` stay whole. Sizes as in `ChunkSettings`."""
 
     window = overlap = fence = 0
+    wide = TOKEN
 
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently."""
-        return f"windows-1:{tuple(self)}:{self.window}:{self.overlap}:{self.fence}"
+        return f"windows-1:{tuple(self)}:{self.wide}:{self.window}:{self.overlap}:{self.fence}"
 
 
 def windows(target: int, wide: int = TOKEN, *, window: int = 0, overlap: int = 0, fence: int = 0) -> Windows:
     """Return settings for lines packed up to `target`, where a longer line is cut."""
-    kind = type("Windows", (Windows,), {"window": window, "overlap": overlap, "fence": fence})
-    made: Windows = kind(target=target, line=target, wide=wide)
+    values = {"wide": wide, "window": window, "overlap": overlap, "fence": fence}
+    made: Windows = type("Windows", (Windows,), values)(target=target, line=target)
     return made
 
 
@@ -102,11 +103,16 @@ def _units(note: Note, settings: Windows) -> Iterator[tuple[int, int, int]]:
         if number <= after or not line.strip():
             continue
         last = fences.get(number, number)
-        size = sum(breakpoints.width(line, settings.wide) for line in note.lines[number - 1 : last])
+        size = sum(_width(line, settings.wide) for line in note.lines[number - 1 : last])
         if size > settings.fence:
-            last, size = number, breakpoints.width(line, settings.wide)
+            last, size = number, _width(line, settings.wide)
         yield number, last, size
         after = last
+
+
+def _width(line: str, wide: int) -> int:
+    """Return the size of a line where a CJK character, which has three bytes in UTF-8, counts as `wide`."""
+    return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 
 def _packed(
@@ -197,7 +203,7 @@ NANOBOT = Options(
 
 # nanocrab: chunks by heading of 512 tokens, 0.5 vector + 0.3 BM25 + 0.2 recency.
 NANOCRAB = Options(
-    chunks=ChunkSettings(target=512 * TOKEN, line=512 * TOKEN, wide=TOKEN),
+    chunks=ChunkSettings(target=512 * TOKEN, line=512 * TOKEN),
     ranking=RankSettings(
         fusion="scores",
         vector=0.5,

@@ -29,7 +29,7 @@ def test_chunks_have_the_stated_size_in_both_scripts() -> None:
         ("qmd", 3600, 900),
         ("openclaw", 1600, 400),
         ("nanobot", 800, 800),
-        ("nanocrab", 2048, 512),
+        ("nanocrab", 2048, 683),
     ]:
         for text, size in ((LATIN, latin), (CHINESE, chinese)):
             _, passages = split(parse(text, "note.md"), eval_presets.PRESETS[name].chunks)

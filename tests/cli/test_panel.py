@@ -39,4 +39,4 @@ def test_an_unknown_theme_is_wrong_usage(run: Run) -> None:
 
 
 def test_the_extra_is_declared() -> None:
-    assert [one.partition(">")[0] for one in installation._declared("tui")] == ["textual"]
+    assert [one.partition(">")[0] for one in installation.requirements("tui")] == ["textual"]

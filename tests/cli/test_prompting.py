@@ -54,7 +54,7 @@ def test_files_are_added_when_asked_or_set(run: Run, workspace: Path) -> None:
     (workspace / "AGENTS.md").write_text("- Be brief.\n")
     assert "Be brief" not in run("prompt", "deploy").stdout
     assert "Be brief" in run("prompt", "deploy", "--files").stdout
-    settings_file(workspace).write_text("[prompt]\nfiles = true\n")
+    settings_file(workspace).write_text('[prompt]\nfile_names = ["AGENTS.md"]\n')
     assert "Be brief" in run("prompt", "deploy").stdout
     assert "Be brief" not in run("prompt", "deploy", "--no-files").stdout
 

@@ -50,8 +50,6 @@ def test_how_the_last_one_went(run: Run, workspace: Path) -> None:
     [
         ("schedule print --at noon", "write it as 03:30"),
         ("schedule print --watch --at 4:00", "--at does not go with --watch"),
-        ("schedule install", "`commonplace schedule print` prints what starts it"),
-        ("watch --install", "`commonplace schedule print --watch` prints a service"),
     ],
 )
 def test_what_cannot_be_is_an_error_with_the_remedy(run: Run, typed: str, told: str) -> None:

@@ -22,12 +22,9 @@ def own(found: Embedding) -> dict[str, object]:
 
 
 def test_what_belonged_to_the_former_provider_is_left_out(tmp_path: Path) -> None:
-    former = settings(
-        provider="openai", model="x", dimensions=8, base_url="http://h/v1", key="/k", deadline_s=7
-    )
+    former = settings(provider="openai", model="x", dimensions=8, base_url="http://h/v1", key="/k")
     found = selection.select("fastembed/BAAI/bge-small-zh-v1.5", former)
     assert (found.provider, own(found)) == ("fastembed", {"model": "BAAI/bge-small-zh-v1.5"})
-    assert found.deadline_s == 7
     assert own(selection.select("builtin", former)) == {}
     assert own(selection.select("none", former)) == {}
 

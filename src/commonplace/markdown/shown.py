@@ -112,8 +112,7 @@ class _Run:
     def __init__(self, note: Completion, first: int, last: int, *, is_whole: bool) -> None:
         self._note, self._lines, self._first, self._last = note, note.lines, first, last
         self._is_whole = is_whole
-        lines = note.lines[first - 1 : last]
-        widths = (len(line) if line.isascii() else structure.width(line) for line in lines)
+        widths = map(structure.width, note.lines[first - 1 : last])
         self._sums = list(accumulate((width + (width > 0) for width in widths), initial=0))
         self._broadest: dict[int, int] = {}  # by the first line of a place
 
@@ -163,7 +162,6 @@ class _Run:
         return firsts
 
     def _at(self, number: int) -> int:
-        """The index of the place around a line."""
         return bisect_right(self._firsts, number) - 1
 
     def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
@@ -184,7 +182,9 @@ class _Run:
         while start > opening.first and self._goes_on(opening, start - 1) and self._fits(start - 1, first):
             start -= 1
         if self._is_fence(closing):
-            return start, closing.last if self._fits(start, closing.last, FENCE) else end
+            while end < closing.last and self._fits(start, end + 1, FENCE):
+                end += 1
+            return start, end
         while end < closing.last and self._goes_on(closing, end) and self._fits(last, end + 1):
             end += 1
         if end == closing.last < closing.end and self._fits(end + 1, closing.end, NESTED):
