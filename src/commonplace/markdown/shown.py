@@ -162,6 +162,7 @@ class _Run:
         return firsts
 
     def _at(self, number: int) -> int:
+        """The index of the place around a line."""
         return bisect_right(self._firsts, number) - 1
 
     def _fits(self, first: int, last: int, size: float = SHOWN) -> bool:
@@ -182,9 +183,7 @@ class _Run:
         while start > opening.first and self._goes_on(opening, start - 1) and self._fits(start - 1, first):
             start -= 1
         if self._is_fence(closing):
-            while end < closing.last and self._fits(start, end + 1, FENCE):
-                end += 1
-            return start, end
+            return start, closing.last if self._fits(start, closing.last, FENCE) else end
         while end < closing.last and self._goes_on(closing, end) and self._fits(last, end + 1):
             end += 1
         if end == closing.last < closing.end and self._fits(end + 1, closing.end, NESTED):
