@@ -16,7 +16,7 @@ from stat import S_ISREG
 from commonplace.base import packed, paths, remedies
 from commonplace.base.messages import message
 from commonplace.base.paths import refusal
-from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, read_whole
+from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, is_within, read_whole
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
 from commonplace.language import composed
@@ -93,7 +93,7 @@ class Source(NamedTuple):
     def holds(self, real: str) -> bool:
         """Tell whether a file belongs to it, by its real path."""
         root = os.path.realpath(self.root)
-        return _inside(real, root) and self.covers(os.path.relpath(real, root))
+        return is_within(real, root) and self.covers(os.path.relpath(real, root))
 
     @property
     def is_file(self) -> bool:
@@ -124,7 +124,7 @@ class Source(NamedTuple):
 def is_left_out(sources: Sequence[Source], path: str, *, outside: bool = True) -> bool:
     """Tell whether a file in no collection is ignored by one, or lies `outside` the workspace."""
     real = os.path.realpath(path)
-    around = [(one, root) for one in sources if _inside(real, root := os.path.realpath(one.root))]
+    around = [(one, root) for one in sources if is_within(real, root := os.path.realpath(one.root))]
     if any(source.holds(real) for source, _ in around):
         return False
     ignored = any(Globs(one.ignore)(os.path.relpath(real, root)) for one, root in around)
@@ -215,7 +215,7 @@ def own_folders(root: str) -> list[str]:
     """The real paths of the folders of commonplace itself, but for one that the workspace lies in."""
     real = os.path.realpath(root)
     own = [*map(os.path.realpath, paths.own_folders(None)), f"{real}/{OWN_FOLDER}"]
-    return [one for one in own if not _inside(real, one)]
+    return [one for one in own if not is_within(real, one)]
 
 
 def sources(root: str, settings: Settings) -> list[Source]:
@@ -225,7 +225,7 @@ def sources(root: str, settings: Settings) -> list[Source]:
     sources = [_without(closed, Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1]))]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
-        if not any(_inside(os.path.realpath(folder), one) for one in closed):
+        if not any(is_within(os.path.realpath(folder), one) for one in closed):
             source = Source(name, folder, collection.glob, collection.ignore, collection.format)
             sources.append(with_archive(_without(closed, source)))
     return sources
@@ -244,7 +244,7 @@ def refused(settings: Settings, sources: Sequence[Source]) -> list[str]:
 def _without(closed: Sequence[str], source: Source) -> Source:
     """A source that ignores the folders in it that are `closed`, where its globs may reach them."""
     real, is_deep = os.path.realpath(source.root), any("/." in f"/{glob}" for glob in source.globs)
-    within = [os.path.relpath(one, real) for one in closed if _inside(one, real)]
+    within = [os.path.relpath(one, real) for one in closed if is_within(one, real)]
     more = tuple(f"{one}/" for one in within if is_deep or not is_hidden(one))
     return source._replace(ignore=(*source.ignore, *more)) if more else source
 
@@ -359,7 +359,7 @@ def _real(path: str) -> str:
 def _distinct(listing: Listing, others: Sequence[Listing]) -> Listing:
     """Return a listing without the files that others have, and without links to files of its own."""
     root = listing.root  # links stay inside their root: only collections with nested roots share files
-    nested = [one for one in others if _inside(root, one.root) or _inside(one.root, root)]
+    nested = [one for one in others if is_within(root, one.root) or is_within(one.root, root)]
     if not (nested or listing.links):
         return listing
     links, seen, taken = set(listing.links), {_real(one.absolute) for one in states(nested)}, set[str]()
@@ -404,7 +404,7 @@ def _gone(root: str, start: str) -> list[Away]:
     Other files do not count: sync programs and editors leave folders of settings and pictures behind.
     """
     folder, place = _real(f"{root}/{start}"), f"{start}/".lstrip("/")
-    if not _inside(folder, root):
+    if not is_within(folder, root):
         return []
     return [Away(place, EMPTY if os.path.isdir(folder) else MISSING)]
 
@@ -493,7 +493,7 @@ def _status(
     try:
         if entry.is_file(follow_symlinks=False):
             return entry.stat(follow_symlinks=False)
-        if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
+        if entry.is_symlink() and is_within(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
             links.append(f"{prefix}{entry.name}")
             return entry.stat() if entry.is_file() else None
     except FileNotFoundError:
@@ -501,10 +501,6 @@ def _status(
     except OSError as error:
         away.append(Away(f"{prefix}{entry.name}", refusal(error)))
     return None
-
-
-def _inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 class Globs:
