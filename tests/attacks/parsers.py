@@ -440,7 +440,7 @@ PARSERS: dict[str, Parser] = {
     "chunking.passages.split": _passages(ChunkSettings()),
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
-    "markdown.fences.find": lambda text: (fences.find(_surroundings(text)), fences.marks(_surroundings(text))),
+    "markdown.fences.find": lambda text: (fences.find(_surroundings(text)), fences.closed(text)),
     "markdown.visible.text": lambda text: (visible.text(text), visible.of_lines(text, 1, [(2, 4), (9, 9)])),
     "markdown.encoded.left_out": lambda text: (encoded.left_out(text), encoded.left_out(f"base64 data:image/png;base64,{text}")),
     "language.letters.fold": lambda text: (letters.fold(text), lexicon.figures(text), lexicon.runs(text)),
