@@ -23,7 +23,7 @@ _OPENS = lazy(
 _ITEM = lazy(r" *(?:[-*+]|\d{1,9}[.)])(?: +|$)")
 _RULE = lazy(r" {0,3}(?:(?:- *+){3,}|(?:\* *+){3,}|(?:_ *+){3,})$")
 _BLOCK = lazy(r" {0,3}(?:>|#{1,6}(?: |$)|`{3}[^`]*$|~{3})")
-_MARKS = lazy("```|~~~")
+_MARKS = lazy("(?:```|~~~).*")  # the first of each line
 # Comments and elements whose content is no Markdown.
 _HTML = lazy(r"<(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$))", re.IGNORECASE | re.MULTILINE)
 _HTML_OPENINGS = ("<!--", "<pre", "<script", "<style", "<textarea")  # as nearly all who use any write them

@@ -114,8 +114,7 @@ class _Old:
             if ending == ".jsonl" and stem != "spool/damaged":
                 mark = self.read(f"{stem}.done", "claim")
                 done = mark["done"] if f"spool/{mark.get('claim')}" == path else 0
-                data = self.load(path)[done:]
-                found += filter(None, map(self.entry, data.splitlines()))
+                found += filter(None, map(self.entry, self.load(path)[done:].splitlines()))
         if found:
             Queue(self.workspace).extend(found)
         return len(found)

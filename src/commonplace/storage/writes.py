@@ -165,17 +165,17 @@ class Writes:
             (_OTHERS, (one, self._id, self._number + 1)) for one in new
         ]
         if back or any(not was[one].startswith("#") for one in told):
-            # What others wrote after the first of these entries was not in the buffer either.
-            first = min((missing[one][1] for one in told), default=self._number)
-            lost = [one for one, (ours, number) in missing.items() if ours == 1 or number > first]
+            seen = [rows.get(one, (2, 0))[1] for one in was if one in now]  # by the other program
+            read = -1 if data is None else max(seen, default=0)
+            lost = [one for one, (ours, number) in missing.items() if ours == 1 or number > read]
             second, rest = divmod(time.time_ns(), 10**9)
             name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
             sides = {"lost": lost, "told": told, "back": back}
             about = {side: [one.hex() for one in keys] for side, keys in sides.items()} | {
                 "gone": data is None
             }
-            found += [(_KEEP, (name, self._id, json.dumps(about), zlib.compress(self.version, 1)))]
-            found += [(_DROP_COPIES, (_MOST_COPIES,))]
+            kept = (_KEEP, (name, self._id, json.dumps(about), zlib.compress(self.version, 1)))
+            return [*found, kept, (_DROP_COPIES, (_MOST_COPIES,))]
         return found
 
     def _save(

@@ -100,7 +100,7 @@ def write(path: Path, *lines: str) -> None:
 
 def fill(memory: Memory, everybody: list[str]) -> None:
     """Transcripts, spool, history, index, questions, answers and vectors that hold them."""
-    transcript = Transcript.open(memory.workspace, "s1", fsync="never")
+    transcript = Transcript.open(memory.workspace, "s1")
     for name in everybody:
         call = Call("c1", "memory_search", json.dumps({"query": name}))
         transcript.append(Turn("user", f"Who is {name}?"))

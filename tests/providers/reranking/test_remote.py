@@ -60,7 +60,8 @@ def test_many_texts_become_several_requests(provider: str, make: Make, server: S
     for request in server.requests:
         sent = texts_of(request)
         assert len(sent) <= limits.inputs
-        assert remote._tokens(QUESTION, sent) <= limits.tokens
+        pairs = [packing.tokens(text) + packing.tokens(QUESTION) for text in sent]
+        assert sum(pairs) <= limits.tokens
     if limits.inputs < len(texts):
         assert len(server.requests) > 1
 

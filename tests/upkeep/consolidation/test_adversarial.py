@@ -102,7 +102,7 @@ def unsupported(root: Path, before: str, entries: list[page.Entry]) -> list[str]
     return found
 
 
-SLOW = [pytest.param(seed, 125, marks=pytest.mark.slow) for seed in range(2)]
+SLOW = [pytest.param(seed, 80, marks=pytest.mark.slow) for seed in range(2)]
 
 
 @pytest.mark.parametrize(("seed", "count"), [(20260213, 45), *SLOW])
