@@ -18,7 +18,7 @@ from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure
 from commonplace.types import Note, Passage, Section
 
-# Larger files are generated or minified: their indentation is no structure.
+# Larger files are generated or minified, without structure in their indentation.
 _WIDEST, _LARGEST = 400, 4_000_000  # characters a line on average, characters of a file
 _LEAST_FILL = 4  # a passage has at least this part of the limit
 _UNEVEN = 3.0  # what a passage costs that is off its share by the limit, against levels of indentation
