@@ -12,6 +12,7 @@ from typing import Any
 from tests.providers.server import Reply, Request, serving
 
 Asked = Mapping[str, Any]  # the JSON of a request
+STREAM = {"Content-Type": "text/event-stream"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,9 @@ class Model:
             for name, arguments in said.calls
         ]
         finish = "tool_calls" if calls else "stop"
+        if asked.get("stream"):
+            delta = {"content": said.text, "tool_calls": [{"index": n, **c} for n, c in enumerate(calls)]}
+            return Reply(streamed(delta) + streamed({}, finish) + b"data: [DONE]\n\n", headers=STREAM)
         message = {"role": "assistant", "content": said.text, "tool_calls": calls}
         whole = {"model": "scripted", "choices": [{"message": message, "finish_reason": finish}]}
         return Reply(whole, **(said.more or {}))
@@ -111,6 +115,12 @@ def last(asked: Asked, role: str = "user") -> str:
 
 def written(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def streamed(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    """A chunk of a streamed answer, which hosts of other people ask for."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return b"data: " + json.dumps({"model": "scripted", "choices": [choice]}).encode() + b"\n\n"
 
 
 @contextmanager
