@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +143,7 @@ class Contract:
     def test_what_is_shown_of_a_passage_is_kept(self, index: Index) -> None:
         cut = entry(("docs", "plan.md"))
         shown = (2, 9, [(1, 2)], "```sh")
-        index.write([[cut._replace(passages=[replace(one, shown=shown) for one in cut.passages])]])
+        index.write([[cut._replace(passages=[one._replace(shown=shown) for one in cut.passages])]])
         (row,) = index.passages([index.statistics().last_passage])
         assert json.loads(row.shown or "") == [2, 9, [[1, 2]], "```sh"]
 

@@ -9,8 +9,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.types.data import cite
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading of a note: its level (1 to 6), its text and the 1-based line it stands on."""
 
     level: int
@@ -58,8 +57,7 @@ class Note:
     days: tuple[tuple[int, int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A stretch of a note under one heading path; lines are 1-based and inclusive.
 
     `turns` says how much it reads like a conversation, 0..1 (see `markdown.structure`).
@@ -71,8 +69,7 @@ class Section:
     turns: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A few lines of one section, which are embedded and ranked; lines are 1-based and inclusive.
 
     `annotations` are those of these lines (see `markdown.comments`), `speakers` who says them, `shown` what
