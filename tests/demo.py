@@ -8,7 +8,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from commonplace import Memory
+from commonplace import Memory, config
 from commonplace.demo import unpack
 from tests.copies import Template
 
@@ -26,4 +26,6 @@ def indexed() -> Template:
 
 def copied(folder: Path) -> Path:
     """Copy the indexed workspace into a folder that is not there yet."""
-    return indexed().copied(folder)
+    made = indexed().copied(folder)
+    config.add_collection(made, "kestrel", str(made / "projects/kestrel"))
+    return made

@@ -32,7 +32,6 @@ from commonplace.render.reports import status_text
 from commonplace.search import confidence, pipeline
 from commonplace.storage.undo import NothingToUndo
 from commonplace.types.changes import Entry, Selection
-from tests.places import settings_file
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -733,7 +732,7 @@ def test_contexts_are_embedded_by_choice(tmp_path: Path) -> None:
     root = tmp_path / "notes"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n")
-    settings_file(root).write_text('[contexts]\nmemory = "Furniture"\n')
+    config.add_context(root, "memory", "Furniture")
 
     def sync(contexts: bool) -> tuple[int, int]:
         overrides = {"embedding.provider": "fake", "embedding.contexts": contexts}

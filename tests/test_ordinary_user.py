@@ -339,12 +339,9 @@ def test_init_where_nothing_may_be_made_is_one_line(ask: Ask, tmp_path: Path) ->
 def test_settings_that_may_not_be_written_are_one_line(ask: Ask, workspace: Path) -> None:
     ask("status")
     workspace.chmod(0o500)
-    for done in (
-        ask("collection", "add", str(workspace / "memory"), "--name", "daily"),
-        ask("context", "add", "memory", "daily"),
-    ):
-        assert done.returncode == 1
-        assert "permission denied" in in_one_line(done)
+    done = ask("config", "set", "--in-workspace", "search.limit", "3")
+    assert done.returncode == 1
+    assert "permission denied" in in_one_line(done)
     assert not settings_file(workspace).exists()
 
 
@@ -418,7 +415,7 @@ def test_settings_on_a_full_disk_stay_as_they_are(small: Path) -> None:
     (small / "memory").mkdir()
     settings_file(small).write_text("[search]\nlimit = 3\n")
     fill(small)
-    done = here(small, "context", "add", "memory", "daily")
+    done = here(small, "config", "set", "--in-workspace", "search.limit", "4")
     assert "no space left on device" in in_one_line(done)
     assert settings_file(small).read_text() == "[search]\nlimit = 3\n"
 

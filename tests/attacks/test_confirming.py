@@ -452,5 +452,5 @@ def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> Non
 
 def test_no_setting_of_a_workspace_lets_agents_erase(root: Path) -> None:
     settings_file(root).write_text('[forget]\nby_agents = "allow"\n')
-    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
-        Memory.open(root)
+    with Memory.open(root) as memory:
+        assert memory.settings.forget.by_agents == "ask"

@@ -109,7 +109,8 @@ def test_a_folder_is_no_name_until_it_is_given_one(folders: list[Path], tmp_path
     assert called("init", team).returncode == 0
     files.user_file().parent.mkdir(parents=True, exist_ok=True)
     files.user_file().write_text('[agents.scout]\nreads = ["our-team"]\n[agents.other]\nreads = ["here"]\n')
-    told = error("--agent", "scout", "search", "harbour")
+    assert "is shown to its owner alone" in error("--agent", "scout", "search", "harbour")
+    told = called("doctor").stdout.decode()
     assert f"'our-team' in {files.user_file()} is neither a full path nor a name" in told
     assert "`commonplace workspaces add DIR --name our-team`" in told
     assert str(team) not in told  # an agent learns no path of a workspace that it cannot open

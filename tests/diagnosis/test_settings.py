@@ -48,10 +48,10 @@ def test_a_file_of_the_user_that_does_not_load(case: Present, text: str, told: s
 
 def test_both_files_are_told_apart(case: Present, workspace: Path) -> None:
     write(user_file(), "[search]\nlimit = 0\n")
-    write(settings_file(workspace), "[search]\nlimit = 5\n[embedding]\nprovider = 'none'\n")
+    write(settings_file(workspace), "[search]\nlimit = 5\n[recall]\nlayer = 'none'\n")
     found = by_check(settings.files(case()))
     assert found["settings.user"].told.endswith("(line 2)")
-    assert "may not set it" in found["settings.workspace"].told
+    assert "one of full, mixed" in found["settings.workspace"].told
     assert found["settings.workspace"].told.endswith("(line 4)")
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.messages import Message
+from commonplace.config import add_collection
 from commonplace.diagnosis import workspace as checks
 from commonplace.diagnosis.examination import present
 from tests.diagnosis.conftest import Present, by_check, states
-from tests.places import settings_file
 
 AS_ROOT = os.geteuid() == 0
 
@@ -100,7 +100,9 @@ def test_a_closed_folder(case: Present, workspace: Path, monkeypatch: pytest.Mon
 
 
 def test_a_collection_whose_folder_is_gone(case: Present, workspace: Path) -> None:
-    settings_file(workspace).write_text('[collections.docs]\npath = "docs"\n')
+    (workspace / "docs").mkdir()
+    add_collection(workspace, "docs", str(workspace / "docs"))
+    (workspace / "docs").rmdir()
     found = by_check(checks.tree(case()))["workspace.collections"]
     assert found.state == "warning"
     assert f"docs ({workspace / 'docs'})" in found.told

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory
+from commonplace import Memory, config
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.edit.correct import Correction, confirm, correct
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.storage import journal, undo
 from commonplace.types import Cited, Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes
-from tests.places import settings_file
 
 OLD, NEW = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
 
@@ -266,7 +265,7 @@ def test_collections_are_named_and_left(root: Path) -> None:
     other = root / "elsewhere"
     other.mkdir()
     (other / "team.md").write_text(f"- {OLD}\n")
-    settings_file(root).write_text('[collections.team]\npath = "elsewhere"\n')
+    config.add_collection(root, "team", str(other))
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         done = memory.correct(OLD, NEW, now=NOW)
         assert "team/team.md#L1" in [one.citation for one in done.similar]

@@ -70,12 +70,15 @@ def test_no_link_leads_a_folders_settings_out_of_it(owner: Owner, tmp_path: Path
     assert (outside / "config.toml").read_text() == LIMIT
 
 
-@pytest.mark.parametrize(
-    "text", ['[llm]\nkey = "/etc/hostname"', "[remember]\nredact = false", "[server]\nport = 1"]
-)
 @pytest.mark.parametrize("place", ["commonplace.toml", ".commonplace/config.toml"])
-def test_neither_place_may_set_more_than_ranking_and_notes(owner: Owner, text: str, place: str) -> None:
-    owner.note(place, f"{text}\n")
-    refused = owner.run("search", "kettle")
-    assert refused.code == 1
-    assert "comes with the folder and may not set it" in refused.err
+def test_neither_place_may_set_more_than_ranking_and_notes(owner: Owner, place: str) -> None:
+    """Each command goes on, names what it left out, and does as if it were not there."""
+    harmful = '[llm]\nkey = "/etc/hostname"\n[remember]\nredact = false\n[collections.etc]\npath = "/etc"\n'
+    owner.note(place, f"{harmful}[search]\nlimit = 4\n")
+    owner.ok("remember", "the key is sk-proj-abcdefghijklmnopqrstuvwx0123456789ABCD")
+    assert "left out: settings that come with a folder" in owner.run("sync").err
+    assert limit(owner)[0] == "4"
+    assert owner.ok("config", "get", "llm.key").strip() == ""
+    assert "abcdefghijklmnop" not in "".join(
+        note.read_text() for note in (owner.folder / "memory").glob("*.md")
+    )

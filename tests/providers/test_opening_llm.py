@@ -15,7 +15,6 @@ from commonplace.providers.catalog import LLMS, Provider, Spec
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Message
 from commonplace.providers.opening import open_llm
-from tests.places import settings_file
 
 ROW = Provider("mine", "tests.providers.test_opening_llm:make", "a provider that another package brings")
 
@@ -104,18 +103,3 @@ def test_an_answer_with_a_secret_is_given_and_not_kept(tmp_path: Path) -> None:
         assert llm.complete([Message("user", question)]).cached is kept
     for file in paths.user_cache_dir().glob("answers.sqlite*"):
         assert b"ghp_a1B2" not in file.read_bytes()
-
-
-@pytest.mark.parametrize(
-    "key", [key for key in config.KEYS if key.name.startswith("llm.")], ids=lambda key: key.name
-)
-def test_a_workspace_cannot_set_up_a_model(tmp_path: Path, key: config.Key) -> None:
-    assert not key.harmless
-    name = key.name.removeprefix("llm.")
-    values = {"base_url": '"http://127.0.0.1:1/v1"'}
-    value = values.get(
-        name, '"openai"' if key.kind == "text" else "1000" if key.kind != "boolean" else "true"
-    )
-    settings_file(tmp_path).write_text(f"[llm]\n{name} = {value}\n")
-    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
-        config.load(tmp_path)

@@ -14,7 +14,6 @@ from commonplace.config import Settings
 from commonplace.providers import opening
 from commonplace.providers.costs import Ledger
 from commonplace.providers.reranking import GuardedReranker
-from tests.places import settings_file
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 
@@ -170,14 +169,3 @@ def test_a_missing_key_file_and_a_missing_language_model_are_told(
         opening.open_reranker(settings(key="/nowhere/key"))
     with pytest.raises(ConfigError, match=r"reranking\.provider: llm needs a language model"):
         opening.open_reranker(settings(provider="llm"))
-
-
-def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
-    for line in (
-        'provider = "jina"',
-        'base_url = "http://x"',
-        'key = "x"',
-    ):
-        settings_file(tmp_path).write_text(f"[reranking]\n{line}\n")
-        with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
-            config.load(tmp_path)

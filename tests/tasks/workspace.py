@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
-from commonplace import Memory
+from commonplace import Memory, config
 from commonplace.base import installation, paths
 from commonplace.base.errors import ConfigError
 from commonplace.providers import costs
@@ -52,7 +52,7 @@ NOTES: Mapping[str, str] = {
         "# Runbook\n\n## Slots\n\n- max_in_flight is 96 per node, with three nodes.\n"
         "- [ ] Move the alert bot to its own account.\n"
     ),
-    ".commonplace/config.toml": '[collections.kestrel]\npath = "projects/kestrel"\n\n[sessions]\nindex = true\n',
+    ".commonplace/config.toml": '[sessions]\nindex = true\n',
     "sessions/berlin.jsonl": (
         '{"role": "user", "text": "When does the flight to Berlin leave?", "at": "2026-04-09T14:05:00"}\n'
         '{"role": "assistant", "text": "At 00:55 on Sunday, from Pudong.", "at": "2026-04-09T14:05:02"}\n'
@@ -86,6 +86,7 @@ def make(folder: Path) -> Path:
     (root / "memory" / "cafe.md").write_bytes("# Café\n\n- Closed on Mondays.\n".encode("latin-1"))
     for file in folder.rglob("*.*"):
         os.utime(file, SEEN)
+    config.add_collection(root, "kestrel", str(root / "projects/kestrel"))
     with Memory.open(root, agent="scout", overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
         memory.recall("which tea after lunch")

@@ -16,7 +16,6 @@ from commonplace.types.events import Turn
 from commonplace.upkeep import following
 from tests.copies import files_of
 from tests.notes.test_planting import SECRETS
-from tests.places import settings_file
 from tests.transcripts import conversations
 
 EVENT = "Dana takes the orange cat with her and moves to Lisbon in April"
@@ -64,7 +63,7 @@ def test_damaged_lines_of_a_transcript_are_named(root: Path, logs: Path) -> None
 def test_a_folder_is_followed_without_copying(root: Path, logs: Path) -> None:
     before = tree(logs)
     added = following.follow(root, str(logs))
-    assert (added.name, added.format, added.outside) == ("their-logs", "auto", True)
+    assert (added.name, added.format) == ("their-logs", "auto")
     with Memory.open(root) as memory:
         memory.sync()
         result = memory.search("kestrel service run", limit=20)
@@ -146,7 +145,8 @@ def test_unfollowing_forgets_and_touches_nothing(root: Path, logs: Path) -> None
 
 def test_an_unknown_format_in_the_settings_is_refused(root: Path) -> None:
     (root / "logs").mkdir()
-    settings_file(root).write_text('[collections.logs]\npath = "logs"\nformat = "word"\n')
+    config.add_collection(root, "logs", str(root / "logs"), format="auto")
+    config.user_file().write_text(config.user_file().read_text().replace('"auto"', '"word"'))
     with pytest.raises(ConfigError, match=r"collections.logs.format: 'word' .* must be one of auto"):
         config.load(root)
 

@@ -157,8 +157,11 @@ def copied(source: Path, target: Path) -> Path:
 def demo(source: Path, target: Path) -> Path:
     """Make the sample workspace, with its collection."""
     copied(source / "src/commonplace/demo/workspace", target)
-    (target / ".commonplace").mkdir(exist_ok=True)
-    (target / ".commonplace" / "config.toml").write_text('[collections.kestrel]\npath = "projects/kestrel"\n')
+    text = 'collections.kestrel]\npath = "{}projects/kestrel"\n'
+    _parent(target / ".commonplace/config.toml").write_text("[" + text.format(""), "utf-8")  # where older trees read it
+    own = _parent(Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace/config.toml")
+    with own.open("a", encoding="utf-8") as file:
+        file.write(f'[workspaces."{target}".{text.format(f"{target}/")}')
     return aged(target)
 
 
@@ -251,7 +254,7 @@ class Shell:
                 continue
 
     def configure(self, text: str) -> None:
-        """Write the user's own settings."""
+        """Write the user's own settings, without the collections of `demo`."""
         _parent(Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace/config.toml").write_text(text, "utf-8")
 
     def run(

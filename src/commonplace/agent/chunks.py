@@ -16,8 +16,7 @@ from pathlib import Path
 
 from commonplace.agent.pieces import Piece, newness_of
 from commonplace.base import paths
-from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
-from commonplace.config import collections
+from commonplace.base.errors import NoteNotFound, NoteUnreadable
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.language import dates
 from commonplace.markdown import statements, struck, structure
@@ -45,9 +44,6 @@ def read(memory: Memory, path: str) -> Note:
     if own.ignore and Globs(own.ignore)(path):
         raise NoteNotFound(path, reason="left out by index.ignore")
     roots = [memory.workspace.root]
-    real = os.path.relpath(paths.contain(Path(path), roots), os.path.realpath(roots[0]))
-    if collections.is_hidden(real) and not collections.is_hidden(path):
-        raise OutsideRoots(path, "a link to a hidden file")
     return parse(decode(paths.read_contained(Path(path), roots)), path)
 
 

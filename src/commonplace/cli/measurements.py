@@ -327,11 +327,19 @@ INDENT = "   "
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
+    from commonplace.base import paths
+    from commonplace.config import editing
+
     if keep is not None:
         code = _show(Path(keep).resolve(), kept=True)
     else:
         with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
-            code = _show(Path(folder, "notes"), kept=False)
+            root = Path(folder, "notes")
+            try:
+                code = _show(root, kept=False)
+            finally:
+                editing.move_own(root, None)
+                paths.drop_state(root)
     ctx.exit(code)
 
 

@@ -79,6 +79,7 @@ def move(ctx: click.Context, old: str, new: str) -> None:
     if not paths.move_state(former, root):
         failures.warn(f"{paths.shown(former)} has no state")
         ctx.exit(failures.NOTHING_FOUND)
+    editing.move_own(former, root)
     session.write(f"{paths.shown(root)} has the state of {paths.shown(former)}")
 
 

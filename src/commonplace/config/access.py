@@ -113,32 +113,19 @@ def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
     As long as the file cannot be read, the limits of the agent are unknown.
     """
     path = files.user_file(environ)
-    try:
+    with discreet(agent):
         return File(path, True, files.read(path))
-    except ConfigError:
-        if agent:
-            raise _hidden(path) from None
-        raise
-
-
-def _hidden(path: Path) -> ConfigError:
-    return ConfigError("settings", f"{paths.shown(path)} has a mistake, which is shown to its owner alone")
 
 
 @contextmanager
-def discreet(user: File, agent: str) -> Iterator[None]:
-    """Hide mistakes in the user's file from a limited agent, except those in its own table.
-
-    They may be about other workspaces. Raises ConfigError.
-    """
+def discreet(agent: str) -> Iterator[None]:
+    """Hide mistakes in the user's file, which may be about other workspaces, from an agent."""
     try:
         yield
-    except ConfigError as error:
-        agents = user.content.get("agents")
-        mine = agents.get(agent) if isinstance(agents, Mapping) else None
-        is_own = error.key in (f"agents.{agent}", *(f"agents.{agent}.{key}" for key in KEYS))
-        if isinstance(mine, Mapping) and {*KEYS} & {*mine} and not is_own:
-            raise _hidden(user.path) from None
+    except ConfigError:
+        if agent:
+            hidden = "config.toml has a mistake, which is shown to its owner alone"
+            raise ConfigError("settings", hidden) from None
         raise
 
 

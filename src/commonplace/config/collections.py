@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.base import filetypes, paths, remedies
+from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
+from commonplace.base.root import is_hidden
 from commonplace.config import keys
 from commonplace.config.files import table
 from commonplace.config.settings import (
@@ -62,28 +63,29 @@ def reference(settings: Settings) -> frozenset[str]:
     return frozenset(name for name, found in settings.collections.items() if found.weight == "reference")
 
 
-def collections_in(
-    content: Mapping[str, Any], root: Path, path: Path, *, outside: bool
-) -> dict[str, Collection]:
-    """Return the collections of a table by name; `outside`: of the user's file. Raises ConfigError."""
+def collections_in(content: Mapping[str, Any], root: Path, path: Path) -> dict[str, Collection]:
+    """Return the collections of a workspace's table by name. Raises ConfigError."""
     tables = table("collections", content.get("collections", {}), path)
-    return {name: _collection(name, value, root, path, outside) for name, value in tables.items()}
+    return {name: _collection(name, value, root, path) for name, value in tables.items()}
 
 
-def _collection(name: str, value: object, root: Path, path: Path, outside: bool) -> Collection:
+def _collection(name: str, value: object, root: Path, path: Path) -> Collection:
     key, where = paths.shown(f"collections.{name}"), f"in {paths.shown(path)}"
     content = {"path": None, BY_DEFAULT: True, **table(key, value, path)}
     check_name(name)
     for item in content:
         if item not in (known := ("path", *_KEYS)):
             raise ConfigError(paths.shown(f"{key}.{item}"), f"unknown key {where}{keys.near(item, known)}")
-    full = _folder(f"{key}.path", content.pop("path"), root, where, outside)
+    folder = content.pop("path")
+    if not isinstance(folder, str) or not folder or "\0" in folder:
+        raise keys.not_allowed(f"{key}.path", folder, where, "a folder")
+    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder)))
     # Folders in a workspace and chats with an agent are the owner's own; others mostly serve as reference.
     is_own = content.get(FORMAT) or paths.is_within(full, os.path.normpath(root))
     content.setdefault(WEIGHT, "own" if is_own else "reference")
     options = {item: option(item, one, f"{key}.{item}", where) for item, one in content.items()}
     by_default = options.pop(BY_DEFAULT)
-    return Collection(name, full, outside=outside, by_default=by_default, **options)
+    return Collection(name, full, by_default=by_default, **options)
 
 
 def option(name: str, value: object, key: str = "", where: str = "") -> Any:  # noqa: ANN401 - by its key
@@ -91,24 +93,10 @@ def option(name: str, value: object, key: str = "", where: str = "") -> Any:  # 
     return keys.checked(_KEYS[name]._replace(name=key or name), value, where)
 
 
-def _folder(key: str, folder: object, root: Path, where: str, outside: bool) -> str:
-    """Return the absolute folder of a collection: absolute if `outside`, else in the workspace."""
-    if not isinstance(folder, str) or not folder or "\0" in folder:
-        raise keys.not_allowed(key, folder, where, "a folder")
-    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder) if outside else folder))
-    if outside and not os.path.isabs(os.path.expanduser(folder)):
-        raise ConfigError(key, f"{keys.quoted(folder)} {where} must be absolute")
-    if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
-        wrong = f"{keys.quoted(folder)} {where} leaves the workspace; {remedies.say('collection.add')}"
-        raise ConfigError(key, wrong)
-    return full
-
-
 def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
     """Return the update commands of folders, by the real path of each. Raises ConfigError.
 
-    Commands belong to the folder, not to the name of a collection: a workspace's file, which may give a name
-    to another folder, chooses neither the command nor its place. A link in its place has no command.
+    Commands belong to the folder, not to the name of a collection. A link in its place has no command.
     """
     found: dict[str, tuple[str, ...]] = {}
     for folder, command in table("updates", content.get("updates", {}), path).items():
@@ -160,56 +148,11 @@ def normal_prefix(text: str) -> str:
     return "/".join(parts)
 
 
-# --- limits of a workspace's own file -------------------------------------------------------------------
-#
 # A folder may come from a stranger, and files named by its settings get into the index and into prompts:
-# therefore only visible notes, text and code. Files with keys have other endings or lie hidden.
-
-NOTES = ("md", "markdown")
-TRANSCRIPT_FILES = ("jsonl", "json", "zip")
-OF_COLLECTIONS = (*NOTES, "txt", "rst", "org", "adoc", *filetypes.SUFFIXES)
-OF_KEYS = {"index.include": NOTES, "prompt.file_names": NOTES}
+# therefore only visible notes.
+NOTES_ALONE = ("index.include", "prompt.file_names")
 
 
-def is_hidden(path: str) -> bool:
-    """Tell if a relative path or glob leads through a hidden folder, or to a hidden file."""
-    return any(part.startswith(".") for part in path.replace("\\", "/").split("/") if part != ".")
-
-
-def may_name(name: str, kinds: Iterable[str]) -> bool:
-    """Tell if a path or glob covers only visible files with these endings."""
-    return not is_hidden(name) and name.lower().endswith(tuple(f".{kind}" for kind in kinds))
-
-
-def may_hold(collection: Collection, root: str) -> list[str]:
-    """Return the globs that a workspace's own file may give a collection; empty for a hidden folder."""
-    places = (collection.path, root), (os.path.realpath(collection.path), os.path.realpath(root))
-    if any(is_hidden(os.path.relpath(folder, above)) for folder, above in places):
-        return []
-    kinds = (*OF_COLLECTIONS, *TRANSCRIPT_FILES) if collection.format else OF_COLLECTIONS
-    return [glob for glob in collection.glob if may_name(glob, kinds)]
-
-
-def restricted(
-    collections: Mapping[str, Collection], root: str, file: str
-) -> tuple[dict[str, Collection], list[str]]:
-    """Return collections limited to what a workspace's own file may set, and a warning for each omission."""
-    allowed, warnings = dict[str, Collection](), list[str]()
-    for name, collection in collections.items():
-        if globs := may_hold(collection, root):
-            allowed[name] = collection._replace(glob=tuple(globs))
-        if rest := [one for one in collection.glob if one not in globs]:
-            move = remedies.say("collection.move", name)
-            names = rest if globs else [collection.path]
-            warnings.append(left_out(f"collections.{name}", names, file, move))
-    return allowed, warnings
-
-
-def left_out(key: str, names: Iterable[str], file: str, remedy: str) -> str:
-    """Return the warning about names that a workspace's own file may not set, with the owner's remedy."""
-    first, *rest = names
-    more = f" and {len(rest)} more" if rest else ""
-    return (
-        f"{key}: {paths.shown(first)}{more} in {file} is left out: settings that come with a folder may name "
-        f"only notes, text and code, nothing hidden; to allow it: {remedy}"
-    )
+def may_name(name: str) -> bool:
+    """Tell if a path or glob covers only visible notes."""
+    return not is_hidden(name) and name.lower().endswith((".md", ".markdown"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -20,7 +20,7 @@ from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Col
 if TYPE_CHECKING:
     Table = dict[str, Any]
     Steps = tuple[str, ...]  # the keys from a file to an entry in a table of tables
-    Entry = tuple[Steps, object]  # and its value; None removes it
+    Entry = tuple[Steps, object]  # and its value; None: remove
 
 
 def location(workspace: Path | None) -> Path:
@@ -133,35 +133,47 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
     fit = keys.from_text(key, str(value)) if is_text else keys.checked(key, value)
     if not isinstance(fit, tuple):
         return fit
-    for one in fit if workspace is not None and name in collections.OF_KEYS else ():
-        if not collections.may_name(one, collections.OF_KEYS[name]):
+    for one in fit if workspace is not None and name in collections.NOTES_ALONE else ():
+        if not collections.may_name(one):
             wrong = "may not be named by a workspace's file: hidden, or no note; set it in your own"
             raise ConfigError(name, f"{keys.quoted(one)} {wrong}")
     return list(fit)
 
 
-# --- a workspace's part of a file -----------------------------------------------------------------------
+# --- what the user's file says of a workspace -----------------------------------------------------------
 
 
-def _home(content: Table, root: Path, outside: bool) -> Steps:
-    """Return the steps to a workspace's part of its own file or, `outside`, of the user's."""
-    if not outside:
-        return ()
-    real, folders = os.path.realpath(root), content.get("workspaces", {})
-    return ("workspaces", next((one for one in folders if access.real_path(one) == real), real))
+def _edit_own(root: Path, entries: Callable[[Table], Iterable[Entry]]) -> None:
+    """Change what the user's file says of a workspace; `entries` have the steps from there."""
+    real = os.path.realpath(root)
 
+    def change(content: Table) -> Iterable[Entry]:
+        folders = content.get("workspaces", {})
+        named = next((one for one in folders if access.real_path(one) == real), real)
+        return [(("workspaces", named, *steps), value) for steps, value in entries(folders.get(named, {}))]
 
-def _found(table: Table, *steps: str) -> Table:
-    """Return a table of tables, empty if it is missing."""
-    for step in steps:
-        table = table.get(step, {})
-    return table
+    edit(None, change)
 
 
 def set_name(root: Path, name: str) -> None:
     """Name a workspace in the user's file. Raises ConfigError for a name that is taken or not allowed."""
     access.check_name(name, access.NAME, Path("the command"))
-    edit(None, lambda content: [((*_home(content, root, True), access.NAME), name)])
+    _edit_own(root, lambda _: [((access.NAME,), name)])
+
+
+def move_own(old: Path, new: Path | None) -> None:
+    """Let what the user's file says of a workspace be about another folder, or (None) remove it."""
+    former = access.real_path(os.fspath(old))
+
+    def change(content: Table) -> Iterable[Entry]:
+        for named, own in content.get("workspaces", {}).items():
+            if access.real_path(named) == former:
+                yield ("workspaces", named), None
+                if new is not None:
+                    yield ("workspaces", os.path.realpath(new)), own
+
+    if os.path.lexists(location(None)):
+        edit(None, change)
 
 
 def add_collection(
@@ -174,7 +186,7 @@ def add_collection(
     format: str = "",
     weight: str | None = None,
 ) -> Collection:
-    """Add a folder or file as a collection: to the workspace's file if that may name it, else the user's.
+    """Add a folder or file as a collection of a workspace.
 
     `path` is relative to the current folder, `format` that of transcripts. Without a name it gets the
     folder's. Raises ConfigError, NoteUnreadable.
@@ -191,26 +203,22 @@ def add_collection(
     check_foreign(full, Path(real))
     name = _name_of(path, known) if name is None else name
     check_name(name)
-    _check_free(known, name)
     if not os.access(full, os.R_OK):
         raise NoteUnreadable(paths.shown(full), "; ".join(paths.barred(Path(full))))
     chosen = keys.globs("glob", list(glob), "as a flag")
-    asked = Collection(name, full, chosen, format=option(FORMAT, format))
-    outside = not paths.is_within(full, real) or len(collections.may_hold(asked, real)) < len(chosen)
     table = {
-        "path": full if outside else Path(full).relative_to(real).as_posix(),
+        "path": os.path.relpath(full, real) if paths.is_within(full, real) else full,
         "glob": list(chosen) if chosen != DEFAULT_GLOBS else None,
         "ignore": list(keys.globs("ignore", list(ignore), "as a flag")),
-        FORMAT: format,
+        FORMAT: option(FORMAT, format),
         WEIGHT: None if weight is None else option(WEIGHT, weight),
     }
 
-    def change(content: Table) -> Iterable[Entry]:
-        _check_free(load(root).collections, name)  # another process may have taken it
-        steps = (*_home(content, root, outside), "collections", name)
-        return [((*steps, key), value) for key, value in table.items() if value]
+    def entries(own: Table) -> Iterable[Entry]:
+        _check_free(own, root, name)
+        return [(("collections", name, key), value) for key, value in table.items() if value]
 
-    edit(None if outside else root, change)
+    _edit_own(root, entries)
     return _known(root, name)
 
 
@@ -239,9 +247,9 @@ def no_folder(path: str) -> str:
     return message("collection.no_folder", "{folder} is not a folder", folder=paths.shown(path))
 
 
-def _check_free(known: Mapping[str, Collection], name: str) -> None:
-    if name in known:
-        taken, folder = "{name!r} is {folder} already; remove or rename that first", known[name].path
+def _check_free(own: Table, root: Path, name: str) -> None:
+    if name in own.get("collections", {}):
+        taken, folder = "{name!r} is {folder} already; remove or rename that first", _known(root, name).path
         taken = message("collection.taken", taken, name=name, folder=paths.shown(folder))
         raise ConfigError("collection", taken)
 
@@ -253,53 +261,39 @@ def _known(root: Path, name: str) -> Collection:
     return known[name]
 
 
-def _edit_collection(root: Path, name: str, entries: Callable[[Table], Iterable[Entry]]) -> Collection:
-    """Change the part of a file that names a collection, with the steps from there; return the collection.
-
-    Raises UnknownCollection.
-    """
-    found = _known(root, name)
-
-    def change(content: Table) -> Iterable[Entry]:
-        _known(root, name)  # another process may have removed it
-        home = _home(content, root, found.outside)
-        return [((*home, *steps), value) for steps, value in entries(_found(content, *home))]
-
-    edit(None if found.outside else root, change)
-    return found
-
-
-def _contexts_below(home: Table, name: str) -> list[str]:
+def _contexts_below(own: Table, name: str) -> list[str]:
     """Return the contexts of a collection and of its paths, as written."""
-    return [key for key in home.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
+    return [key for key in own.get("contexts", {}) if f"{normal_prefix(key)}/".startswith(f"{name}/")]
 
 
 def remove_collection(root: Path, name: str) -> Collection:
     """Remove a collection and its contexts; its files stay untouched. Raises UnknownCollection."""
-    if _known(root, name).update:
-        set_update(root, name, ())
+    found = _known(root, name)
 
-    def entries(home: Table) -> Iterable[Entry]:
+    def entries(own: Table) -> Iterable[Entry]:
         yield ("collections", name), None
-        for key in _contexts_below(home, name):
+        for key in _contexts_below(own, name):
             yield ("contexts", key), None
+        yield from _update_entries(own, found, ())
 
-    return _edit_collection(root, name, entries)
+    _edit_own(root, entries)
+    return found
 
 
 def rename_collection(root: Path, name: str, new: str) -> Collection:
     """Rename a collection and its contexts. Raises UnknownCollection, ConfigError."""
 
-    def entries(home: Table) -> Iterable[Entry]:
-        _check_free(load(root).collections, new)
-        yield ("collections", new), home["collections"][name]
+    def entries(own: Table) -> Iterable[Entry]:
+        _check_free(own, root, new)
+        yield ("collections", new), own["collections"][name]
         yield ("collections", name), None
-        for key in _contexts_below(home, name):
-            yield ("contexts", new + normal_prefix(key)[len(name) :]), home["contexts"][key]
+        for key in _contexts_below(own, name):
+            yield ("contexts", new + normal_prefix(key)[len(name) :]), own["contexts"][key]
             yield ("contexts", key), None
 
     check_name(new)
-    _edit_collection(root, name, entries)
+    _known(root, name)
+    _edit_own(root, entries)
     return _known(root, new)
 
 
@@ -317,27 +311,24 @@ def set_collection(
     if weight not in (None, found.weight):
         entries.append((("collections", name, WEIGHT), option(WEIGHT, weight)))
     if entries:
-        _edit_collection(root, name, lambda _: entries)
+        _edit_own(root, lambda _: entries)
     return _known(root, name)
 
 
 def set_update(root: Path, name: str, command: Sequence[str]) -> Collection:
-    """Set the update command of a collection's folder, or remove it; always in the user's file.
-
-    Raises UnknownCollection, ConfigError.
-    """
-    real = os.path.realpath(_known(root, name).path)
-
-    def change(content: Table) -> Iterable[Entry]:
-        steps = (*_home(content, root, True), "updates")
-        for key in _found(content, *steps):
-            if os.path.normpath(os.path.expanduser(key)) == real:
-                yield (*steps, key), None
-        if command:
-            yield (*steps, real), list(command)
-
-    edit(None, change)
+    """Set or remove the update command of a collection. Raises UnknownCollection, ConfigError."""
+    found = _known(root, name)
+    _edit_own(root, lambda own: _update_entries(own, found, command))
     return _known(root, name)
+
+
+def _update_entries(own: Table, found: Collection, command: Sequence[str]) -> Iterator[Entry]:
+    real = os.path.realpath(found.path)
+    for key in own.get("updates", {}):
+        if os.path.normpath(os.path.expanduser(key)) == real:
+            yield ("updates", key), None
+    if command:
+        yield ("updates", real), list(command)
 
 
 def add_context(root: Path, prefix: str, text: str) -> str:
@@ -346,30 +337,23 @@ def add_context(root: Path, prefix: str, text: str) -> str:
     Raises ConfigError for a prefix neither in a collection nor in the workspace.
     """
     known, key = load(root).collections, normal_prefix(prefix)
-    head = key.partition("/")[0]
     collections.contexts_in({"contexts": {key: text}}, Path("the command"))
-    if key and head not in known and not os.path.exists(root / key):
+    if key and key.partition("/")[0] not in known and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
-    outside = head in known and known[head].outside
-    owner = None if outside else root
-    edit(owner, lambda content: [((*_home(content, root, outside), "contexts", key), text.strip())])
+    _edit_own(root, lambda _: [(("contexts", key), text.strip())])
     return key
 
 
 def remove_context(root: Path, prefix: str) -> str:
-    """Remove the description of a path prefix from both files. Raises ConfigError if it is missing."""
-    contexts, key = load(root).contexts, normal_prefix(prefix)
-    if key not in contexts:
-        known = ", ".join(repr(k) for k in contexts) or "none"
-        raise ConfigError("context", f"{key!r} has no description; known: {known}")
+    """Remove the description of a path prefix. Raises ConfigError if it is missing."""
+    key = normal_prefix(prefix)
 
-    def change(content: Table) -> Iterable[Entry]:
-        for steps in ((), _home(content, root, True)):
-            for written in _found(content, *steps, "contexts"):
-                if normal_prefix(written) == key:
-                    yield (*steps, "contexts", written), None
+    def entries(own: Table) -> Iterable[Entry]:
+        written = [one for one in own.get("contexts", {}) if normal_prefix(one) == key]
+        if not written:
+            known = ", ".join(repr(one) for one in load(root).contexts) or "none"
+            raise ConfigError("context", f"{key!r} has no description here; known: {known}")
+        return [(("contexts", one), None) for one in written]
 
-    for owner in (root, None):
-        if os.path.lexists(location(owner)):
-            edit(owner, change)
+    _edit_own(root, entries)
     return key

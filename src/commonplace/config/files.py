@@ -60,7 +60,7 @@ def is_old(workspace: paths.Workspace) -> bool:
 
 
 def move(workspace: paths.Workspace) -> str:
-    """Move a workspace's settings of version 0.1 to their place; say so, "" if none are moved.
+    """Move a workspace's settings of version 0.1 to their place; return a message, or "".
 
     A link stays, and is read through. Raises OSError.
     """
@@ -101,7 +101,7 @@ def read(path: Path) -> Mapping[str, Any]:
 
 def content(path: Path) -> bytes:
     """Return the bytes of a settings file, empty for a missing one. Raises ConfigError, NoteUnreadable."""
-    # The owner may link to a file of his own; in a workspace's folder nothing leads out of the workspace.
+    # The owner may link to a file of his own; a workspace's folder may not lead out of the workspace.
     is_inside = path.parent.name == paths.DERIVED_FOLDER
     root = path.parent.parent if is_inside else Path(os.path.realpath(path)).parent
     if not (is_inside and paths.barrier(root)):  # the first access says who closed a workspace

@@ -15,7 +15,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config import access, collections, keys
-from commonplace.config.collections import OF_KEYS, contexts_in, left_out, may_name
+from commonplace.config.collections import NOTES_ALONE, contexts_in, may_name
 from commonplace.config.files import AGENT_VARIABLE, File, agent_name, parse, read, table, workspace_file
 from commonplace.config.settings import GONE, GROUPS, KEYS, SAME, Settings, variable
 
@@ -68,9 +68,9 @@ def trace(
     """Read settings as `load` does, with the origin of each value."""
     environ = os.environ if environ is None else environ
     agent = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    user, path = access.users(environ, agent), workspace_file(root)
+    path, user = workspace_file(root), access.users(environ, agent)
     workspace = File(path, False, read(path))
-    with access.discreet(user, agent):
+    with access.discreet(agent):
         allowed, agents, own = access.access_of(user, agent, environ), _agents(user), _own(user, root)
     allowed.check(root)
     values: dict[str, Any] = {key.name: key.default for key in KEYS}
@@ -87,38 +87,33 @@ def trace(
         values |= layer.values
         origins |= layer.origins
         warnings += layer.warnings
-    inner = collections.collections_in(workspace.content, root, path, outside=False)
-    inner, omissions = collections.restricted(inner, os.fspath(root), paths.shown(path))
-    outer = collections.collections_in(own, root, user.path, outside=True)
     updates = collections.updates_in(own, user.path)
     found = {
         name: one._replace(update=updates.get(os.path.realpath(one.path), ()))
-        for name, one in (outer | inner).items()
+        for name, one in collections.collections_in(own, root, user.path).items()
     }
-    with access.discreet(user, agent):
+    with access.discreet(agent):
         folders = [os.fspath(root), *(one.place for one in found.values())]
         access.check_apart(allowed, root, folders, user, environ)
     contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
-    contexts |= contexts_in(workspace.content, path)
     values |= {name: values[other] for name, other in SAME.items()}
     tables: dict[str, Any] = {
         group: make(**{field: values[f"{group}.{field}"] for field in make._fields})  # type: ignore[attr-defined]
         for group, make in GROUPS.items()
     }
-    everything = (*warnings, *omissions)
-    return Loaded(Settings(**tables, collections=found, contexts=contexts, warnings=everything), origins)
+    settings = Settings(**tables, collections=found, contexts=contexts, warnings=tuple(warnings))
+    return Loaded(settings, origins)
 
 
 def check(data: bytes, path: Path, workspace: Path | None) -> None:
     """Raise ConfigError if these bytes could not be loaded as a workspace's file, or (None) the user's."""
     file = File(path, workspace is None, parse(data, path))
     _of_file(file, file.content)
-    contexts_in(file.content, path)
     if workspace is not None:
-        collections.collections_in(file.content, workspace, path, outside=False)
         return
+    contexts_in(file.content, path)
     for folder, content in access.workspaces_in(file):
-        collections.collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
+        collections.collections_in(content, Path(os.path.expanduser(folder)), path)
         contexts_in(content, path)
         collections.updates_in(content, path)
     access.names_in(file)
@@ -153,34 +148,26 @@ def _agents(user: File) -> dict[str, Layer]:
 
 def _of_file(file: File, content: Mapping[str, Any], agent: str = "") -> Layer:
     """Validate the keys of all tables but the named ones, in a file or in the table of an agent."""
-    layer = _layer(_settings_in(file, content, agent), file)
-    for name in () if file.own else sorted({*_OWN} & {*content}):
-        ignored = f"[{name}] in {paths.shown(file.path)} is ignored: it comes with the folder"
-        layer.warnings.append(f"{ignored}; set it in your own config.toml")
-    return layer
+    return _layer(_settings_in(file, content, agent), file)
 
 
 def _settings_in(file: File, content: Mapping[str, Any], agent: str) -> Iterator[Given]:
     shown, below = paths.shown(file.path), f"agents.{agent}." if agent else ""
+    place = message("where.file", "in {file}", file=shown)
     for group, inner in content.items():
         if group in _NAMED and not agent:
-            _check_named(group, inner, file)
+            table(group, inner, file.path)
+            if not file.own:
+                yield group, inner, place, ""
+            elif group == "collections":
+                raise ConfigError(group, f'in {shown} it must be [workspaces."/path".collections.NAME]')
             continue
         if group not in _TABLES:
             near = keys.near(group, [*GROUPS, *(access.KEYS if agent else _NAMED)])
             unknown = message("table.unknown", "unknown table in {file}{hint}", file=shown, hint=near)
             raise ConfigError(paths.shown(below + group), unknown)
-        fields = table(below + group, inner, file.path)
-        place = message("where.file", "in {file}", file=shown)
-        for field, value in fields.items():
+        for field, value in table(below + group, inner, file.path).items():
             yield f"{group}.{field}", value, place, origin(file.path, agent)
-
-
-def _check_named(group: str, content: object, file: File) -> None:
-    table(group, content, file.path)
-    if group == "collections" and file.own:
-        place = '[workspaces."/path".collections.NAME]'
-        raise ConfigError(group, f"in {paths.shown(file.path)} it must be {place}")
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[Given]:
@@ -191,28 +178,32 @@ def _environment(environ: Mapping[str, str]) -> Iterator[Given]:
 
 def _layer(given: Iterable[Given], file: File | None = None) -> Layer:
     """Validate values of a file, the environment or flags."""
-    layer = Layer({}, {}, [])
+    layer, ignored = Layer({}, {}, []), list[str]()
+    is_foreign = file is not None and not file.own
     for name, value, where, source in given:
         if name in GONE:
-            # A cap of the owner's costs, which nothing else would keep.
-            if ".max_" in name and "_a_" in name and (file is None or file.own):
+            # A cap of the owner's costs: ignored, it would no longer hold.
+            if ".max_" in name and "_a_" in name and not is_foreign:
                 raise ConfigError(name, f"{where} is gone: {GONE[name]}")
             layer.warnings.append(f"{name} {where} is gone: {GONE[name]}")
             continue
+        if is_foreign and (name in _NAMED or not keys.find(name, where).harmless):
+            ignored.append(name)
+            continue
         key = keys.find(name, where)
-        if file is not None and not (key.harmless or file.own):
-            harmful = "{file} comes with the folder and may not set it; set it in your own config.toml"
-            raise ConfigError(key.name, message("key.harmful", harmful, file=paths.shown(file.path)))
         is_text = file is None and isinstance(value, str) and key.variable
         value = (keys.from_text if is_text else keys.checked)(key, value, where)
-        if file is not None and not file.own and name in OF_KEYS and isinstance(value, tuple):
-            allowed = tuple(one for one in value if may_name(one, OF_KEYS[name]))
-            if rest := [one for one in value if one not in allowed]:
-                own = remedies.say("config.own", name)
-                layer.warnings.append(left_out(name, rest, paths.shown(file.path), own))
-                if not allowed:  # an emptied list has no effect
-                    continue
-            value = allowed
+        if is_foreign and name in NOTES_ALONE and isinstance(value, tuple):
+            ignored += [f"{paths.shown(one)} of {name}" for one in value if not may_name(one)]
+            if not (value := tuple(filter(may_name, value))):  # an emptied list has no effect
+                continue
         layer.values[name] = value
         layer.origins[name] = source
+    if file is not None and ignored:
+        first, more = ignored[0].rpartition(" ")[2], f" and {len(ignored) - 3} more" * (len(ignored) > 3)
+        own = remedies.say("collection.add") if first in _NAMED else remedies.say("config.own", first)
+        layer.warnings.append(
+            f"{', '.join(ignored[:3])}{more} in {paths.shown(file.path)} left out: settings that come with a"
+            f" folder may only tune search and name visible notes; to allow it: {own}"
+        )
     return layer

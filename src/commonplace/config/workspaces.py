@@ -46,7 +46,7 @@ def reach(
     environ = os.environ if environ is None else environ
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     user = access.users(environ, name)
-    with access.discreet(user, name):
+    with access.discreet(name):
         allowed, names = access.access_of(user, name, environ), access.names_in(user)
     if started is None and not folders and (named := environ.get(paths.WORKSPACE_VARIABLE)):
         folders = [named]
@@ -84,7 +84,7 @@ def limited(environ: Mapping[str, str] | None = None, agent: str = "") -> list[s
     Raises ConfigError, without details for an `agent`, and AccessDenied for one without a table.
     """
     user = access.users(environ, agent)
-    with access.discreet(user, agent):
+    with access.discreet(agent):
         access.access_of(user, agent, environ)
         agents = files.table("agents", user.content.get("agents", {}), user.path)
         return [name for name in agents if access.access_of(user, name, environ).is_limited]
@@ -183,7 +183,7 @@ def note(root: Path) -> None:
 
 
 def drop(root: Path) -> bool:
-    """Remove the note of a workspace; return False if there is none. Raises NoteUnreadable."""
+    """Remove the note of a workspace; return False if it is missing. Raises NoteUnreadable."""
     workspace = paths.Workspace(root)
     is_noted = (workspace.state / access.NOTED).exists()
     with records.translated(workspace.state):
