@@ -6,14 +6,9 @@ import json
 import os
 import stat
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from commonplace import config
 from commonplace.base.errors import ConfigError
@@ -22,38 +17,6 @@ from tests.cli.conftest import Program, Run, command, environment
 from tests.places import settings_file
 
 KEY = "sk-live-0123456789abcdef"
-
-
-class Keyring(KeyringBackend):
-    """A keyring in memory; one that is locked says so."""
-
-    priority = 1  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-        self.locked = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        if self.locked:
-            raise KeyringLocked("the collection is locked")
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.entries.pop((service, username), None) is None:
-            raise PasswordDeleteError("not found")
-
-
-@pytest.fixture
-def ring() -> Iterator[Keyring]:
-    """The keyring of this process for one test."""
-    before, made = keyring.get_keyring(), Keyring()
-    keyring.set_keyring(made)
-    yield made
-    keyring.set_keyring(before)
 
 
 def test_every_value_is_listed_with_what_set_it(
@@ -236,100 +199,11 @@ class TestAKeyInTheWrongPlace:
         assert KEY not in shown
 
 
-@pytest.mark.parametrize("table", ["embedding", "llm"])
-def test_a_key_without_a_shape_is_not_shown_either(table: str, ring: Keyring) -> None:
+def test_a_key_without_a_shape_is_not_shown_either() -> None:
     bare = "q8ZrT4mWx1Lc7Vb2Nk9Jd5"
-    for named, told in ((bare, "names no file"), (f"keyring:{bare}", "names no entry of the keyring")):
-        with pytest.raises(ConfigError, match=told) as caught:
-            credentials.named(named, f"{table}.key")
-        assert bare not in str(caught.value)
-        assert "its place is a file, the system keyring" in str(caught.value)
-
-
-class TestKeys:
-    def test_a_key_goes_in_and_out_and_is_never_shown(self, run: Run, ring: Keyring, workspace: Path) -> None:
-        done = run("config", "key", "openai", input=f"{KEY}\n")
-        assert ring.entries == {("commonplace", "openai"): KEY}
-        shown = done.output + run("config", "set", "embedding.key", "keyring:openai").output
-        shown += run("config", "list", "--origin").output + run("config", "list", "--format", "json").output
-        embedding = config.load(workspace).embedding
-        assert credentials.named(embedding.key, "embedding.key").reveal() == KEY
-        shown += run("config", "key", "openai", "--remove").output
-        assert KEY not in shown
-        assert ring.entries == {}
-
-    def test_what_is_missing_or_locked_is_one_line_with_a_remedy(self, ring: Keyring) -> None:
-        with pytest.raises(ConfigError, match=r"no entry 'x'; put x there"):
-            credentials.named("keyring:x", "embedding.key")
-        ring.locked = True
-        told = r"cannot be used \(the collection is locked\); unlock it, or use a file"
-        with pytest.raises(ConfigError, match=told):
-            credentials.named("keyring:x", "embedding.key")
-
-    def test_an_entry_that_is_not_there_cannot_be_removed(self, run: Run, ring: Keyring) -> None:
-        done = run("config", "key", "openai", "--remove")
-        assert (done.exit_code, done.stderr) == (
-            1,
-            "commonplace: error: keyring: there is no entry 'openai'\n",
-        )
-
-    @pytest.mark.parametrize("name", [KEY, "", " "])
-    def test_a_key_is_no_name_for_one(self, run: Run, ring: Keyring, name: str) -> None:
-        done = run("config", "key", name, input="something\n")
-        assert (done.exit_code, "NAME is what to call the entry" in done.stderr) == (1, True)
-        assert (KEY in done.output, ring.entries) == (False, {})
-
-    def test_a_backend_with_errors_of_its_own_is_one_line(
-        self, run: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for error in (OSError(13, "x"), ValueError(KEY), KeyringLocked()):
-            monkeypatch.setattr(Keyring, "set_password", lambda *_, error=error: (_ for _ in ()).throw(error))
-            done = run("config", "key", "openai", input=f"{KEY}\n")
-            assert (done.exit_code, done.stderr.count("\n"), KEY in done.output) == (1, 1, False)
-            assert f"cannot be used ({type(error).__name__})" in done.stderr
-
-    @pytest.mark.parametrize("backend", ["nothing.here.Keyring", "keyring.backends.fail.Keyring"])
-    def test_whatever_the_backend_a_search_is_answered(self, workspace: Path, backend: str) -> None:
-        config.user_file().parent.mkdir(parents=True)
-        config.user_file().write_text("[embedding]\nkey = 'keyring:x'\n")
-        variables = environment(PYTHON_KEYRING_BACKEND=backend)
-        variables["COMMONPLACE_EMBEDDING_PROVIDER"] = "ollama"
-        done = subprocess.run(
-            command("-w", workspace, "search", "deploy"), capture_output=True, env=variables, timeout=60
-        )
-        assert done.returncode == 0
-        assert b"embedding.key: " in done.stderr
-        assert b"use a file or the provider's variable instead" in done.stderr
-
-    def test_a_keyring_that_waits_is_not_waited_for(
-        self, ring: Keyring, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        import threading
-
-        go_on = threading.Event()
-        monkeypatch.setattr(credentials, "KEYRING_S", 0.1)
-        monkeypatch.setattr(Keyring, "get_password", lambda *_: go_on.wait(30) and None)
-        with pytest.raises(ConfigError, match="is it locked"):
-            credentials.named("keyring:x", "embedding.key")
-        go_on.set()
-
-    @pytest.mark.parametrize("given", ["\n", "two words\n", ""])
-    def test_what_is_no_key_is_refused(self, run: Run, ring: Keyring, given: str) -> None:
-        assert run("config", "key", "openai", input=given).exit_code == 1
-        assert ring.entries == {}
-
-    def test_without_the_extra_the_remedy_is_told(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "keyring", None)
-        done = run("config", "key", "openai", input=f"{KEY}\n")
-        assert done.exit_code == 1
-        assert "pip install" in done.stderr
-        assert done.stderr.endswith(" 'keyring>=25,<26'\n")
-
-    def test_a_machine_without_a_keyring(self, process: Program) -> None:
-        done = process("config", "key", "openai", input=f"{KEY}\n".encode())
-        assert done.returncode == 1
-        assert b"there is no system keyring here; use a file" in done.stderr
-        assert KEY.encode() not in done.stderr
+    with pytest.raises(ConfigError, match="its place is a file or the provider's variable") as caught:
+        credentials.named(bare, "llm.key")
+    assert bare not in str(caught.value)
 
 
 def test_the_users_file_is_for_its_owner(run: Run) -> None:

@@ -23,7 +23,6 @@ from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import keys, loading
-from commonplace.config.settings import KEYRING
 from commonplace.providers import http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.render import reports, screen
@@ -361,7 +360,7 @@ def _on_disk() -> Use:
 
 def _key(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
     if settings and settings.key:
-        return Use(True, "key in the keyring" if settings.key.startswith(KEYRING) else "key in a file")
+        return Use(True, "key in a file")
     variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
     if variable:
         return Use(True, f"key in {variable}")
@@ -391,7 +390,7 @@ def _server(provider: str, base_url: str) -> Use:
 @option("--model", help="The model, as its provider calls it.")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
 @option("--base-url", metavar="URL", help="The address of the server.")
-@option("--key", metavar="FILE", help="Its key: a file, or keyring:NAME.", shell_complete=completed("files"))
+@option("--key", metavar="FILE", help="File with its key.", shell_complete=completed("files"))
 @option("--llm", is_flag=True, help="Choose the language model instead.")
 @option("--no-test", is_flag=True, help="Set it without trying it, and fetch nothing.")
 @option("--sync", is_flag=True, help="Compute the vectors right away.")

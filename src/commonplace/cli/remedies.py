@@ -7,7 +7,6 @@ from collections.abc import Mapping
 WORDS: Mapping[str, str] = {
     "agent.table": "`commonplace config edit` can give it one: an empty [agents.{0}] sets no limit",
     "collection.add": "add it with `commonplace collection add`, which notes it in your own config.toml",
-    "collection.move": "take it out of there, then: commonplace collection add {0} PATH --glob GLOB",
     "collection.drop": "`commonplace collection remove {0}`",
     "collection.remove": "bring it back, or `commonplace collection remove {0}`",
     "config.edit": "commonplace config edit",
@@ -35,8 +34,6 @@ WORDS: Mapping[str, str] = {
     "index.include": "`commonplace config set --in-workspace index.include '**/*.md'` includes them",
     "init": "make one with `commonplace init`",
     "init.elsewhere": "commonplace init ~/notes",
-    "keyring": "the system keyring (`commonplace config key NAME`)",
-    "keyring.put": "put it there with `commonplace config key {0}`",
     "log": "`commonplace log` lists them",
     "log.run": "`commonplace log {0}` shows what it changed",
     "merge": "`commonplace merge` merges them into their notes",

@@ -73,8 +73,7 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
     if not several and len(values) > 1:
         raise click.UsageError(f"{name} takes one value", ctx)
     if any(_redacted(one) != one for one in values):
-        remedy = "name a file or an entry of the keyring (`commonplace config key NAME`) instead"
-        raise ConfigError(name, f"holds what looks like a key, which no settings file should; {remedy}")
+        raise ConfigError(name, "holds what looks like a key; put that into a file, and name the file")
     listed = keys.listed(values[0]) if several and len(values) == 1 else None
     _change(ctx, key, (listed or values) if several else values[0], in_workspace)
 
@@ -166,33 +165,9 @@ def _template(*, own: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-@command("key")
-@click.argument("entry", metavar="NAME")
-@option("--remove", is_flag=True, help="Take the entry out of the keyring.")
-def key(entry: str, remove: bool) -> None:
-    """Put a provider's key into the system keyring; it is asked for, or read from standard input.
-
-    The setting `embedding.key`, `reranking.key` or `llm.key` then names it as `keyring:NAME`.
-    """
-    from commonplace.config import credentials
-
-    name = screen.one_line(entry)
-    if not name or _redacted(entry) != entry:
-        raise ConfigError("key", "NAME is what to call the entry; the key itself is asked for")
-    if remove:
-        credentials.forget(entry)
-        session.write(f"removed {name} from the keyring")
-        return
-    given = click.prompt("Key", hide_input=True) if session.can_ask() else sys.stdin.readline()
-    if len(given.split()) != 1:
-        raise ConfigError("key", "one key is wanted, on one line")
-    credentials.keep(entry, credentials.Secret(given))
-    session.write(f"kept; `commonplace config set embedding.key keyring:{name}`, or llm.key, makes use of it")
-
-
 config = Group(
     "config",
-    commands=[list_, get, set_, unset, path, edit, key],
+    commands=[list_, get, set_, unset, path, edit],
     help="Show the settings in force and what set each; change them.",
     alone=list_,
 )

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Final
 
-from commonplace.base import paths, remedies
-from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra
-from commonplace.config.settings import KEYRING
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError
 
-SERVICE = "commonplace"  # under which keys lie in the system keyring
-KEYRING_S = 5.0  # a question may be waiting for the key, and its answer does not depend on it
-KEEPING_S = 60.0  # whoever stores one is there to unlock it
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 _SHORTEST = 20  # characters of a key; a name this long that is no path may be a key put into the wrong place
-_INSTEAD = "use a file or the provider's variable instead"
 
 
 class Secret:
@@ -79,30 +72,20 @@ def is_own(address: str, own: str) -> bool:
 
 
 def file_of(place: str) -> Path | None:
-    """Return the file of a key that is in one; None for an entry of the keyring and for ""."""
-    in_file = place and not place.startswith(KEYRING)
-    return Path(os.path.abspath(os.path.expanduser(place))) if in_file else None
+    """Return the full path of the file of a key; None for ""."""
+    return Path(os.path.abspath(os.path.expanduser(place))) if place else None
 
 
 def named(place: str, setting: str) -> Secret:
-    """Return the key in a file or, behind `keyring:`, in an entry of the system keyring; NO_KEY for "".
-
-    Raises ConfigError, MissingExtra.
-    """
-    if path := file_of(place):
-        return _from_file(path, place, setting)
-    if not place:
+    """Return the key in a file; NO_KEY for "". Raises ConfigError; it names no key."""
+    path = file_of(place)
+    if path is None:
         return NO_KEY
-    entry = place.removeprefix(KEYRING)
-    if found := _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S):
-        return Secret(str(found))
-    missing = f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}"
-    raise _missing(setting, entry, "no entry of the keyring", missing)
-
-
-def _from_file(path: Path, place: str, setting: str) -> Secret:
     if not os.path.lexists(path):
-        raise _missing(setting, place, "no file", f"cannot be read ({paths.shown(path)} is not there)")
+        if len(place) < _SHORTEST or any(c.isspace() or c in "/\\" for c in place):
+            raise ConfigError(setting, f"cannot be read ({paths.shown(path)} is not there)")
+        own = "a file or the provider's variable"
+        raise ConfigError(setting, f"names no file; if that is a key itself, its place is {own}")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
@@ -111,56 +94,3 @@ def _from_file(path: Path, place: str, setting: str) -> Secret:
     if not text or len(text) > _KEY_BYTES or len(text.split()) != 1:
         raise ConfigError(setting, f"{paths.shown(path)} must hold one key and nothing else")
     return Secret(text)
-
-
-def _missing(setting: str, name: str, place: str, message: str) -> ConfigError:
-    """Return the error about a missing file or entry, without a name that may be a key itself."""
-    if len(name) < _SHORTEST or any(c.isspace() or c in "/\\" for c in name):
-        return ConfigError(setting, message)
-    places = f"a file, {remedies.say('keyring')} or the provider's variable"
-    return ConfigError(setting, f"names {place}; if that is a key itself, its place is {places}")
-
-
-def keep(entry: str, key: Secret) -> None:
-    """Put a key into the system keyring. Raises ConfigError, MissingExtra."""
-    _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()), KEEPING_S)
-
-
-def forget(entry: str) -> None:
-    """Delete an entry of the system keyring. Raises ConfigError if it is missing, MissingExtra."""
-    if not _with_keyring("keyring", lambda keyring: keyring.get_password(SERVICE, entry), KEEPING_S):
-        raise ConfigError("keyring", f"there is no entry {entry!r}")
-    _with_keyring("keyring", lambda keyring: keyring.delete_password(SERVICE, entry), KEEPING_S)
-
-
-def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> object:
-    """Call the keyring in a thread, which is abandoned after `wait_s`: a locked keyring waits for a person.
-
-    Raises ConfigError, MissingExtra.
-    """
-    try:
-        import keyring
-        from keyring.errors import KeyringError, NoKeyringError
-    except ImportError as error:
-        raise MissingExtra("a key in the system keyring", "keyring") from error
-    outcome: SimpleQueue[tuple[object, Exception | None]] = SimpleQueue()
-
-    def run() -> None:
-        try:
-            outcome.put((ask(keyring), None))
-        except Exception as error:  # noqa: BLE001 - a backend's own errors; raised by the caller's thread
-            outcome.put((None, error))
-
-    threading.Thread(target=run, name="commonplace-keyring", daemon=True).start()
-    try:
-        answer, failure = outcome.get(timeout=wait_s)
-    except Empty:
-        waited = f"the system keyring did not answer within {wait_s:g} s; is it locked?"
-        raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}") from None
-    if failure is None:
-        return answer
-    if isinstance(failure, NoKeyringError):
-        raise ConfigError(setting, f"there is no system keyring here; {_INSTEAD}") from failure
-    own = str(failure).splitlines() if isinstance(failure, KeyringError) else []  # others may quote the key
-    unusable = f"the system keyring cannot be used ({own[0] if own else type(failure).__name__})"
-    raise ConfigError(setting, f"{unusable}; unlock it, or {_INSTEAD}") from failure

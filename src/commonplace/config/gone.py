@@ -6,8 +6,7 @@ _SERVE_IT = 'serve it with llama.cpp or another server, provider = "compatible"'
 _FIXED = "it is fixed now"
 _MODELS = ("embedding", "reranking", "llm")
 SETTINGS = {
-    **{f"{model}.keyring": f'use {model}.key = "keyring:NAME"' for model in _MODELS},
-    **{f"{model}.key_file": f"use {model}.key" for model in _MODELS},
+    **{f"{model}.{one}": f"use {model}.key, a file" for model in _MODELS for one in ("keyring", "key_file")},
     **{f"{model}.max_tokens_a_run": "use limits.max_tokens_a_day" for model in _MODELS},
     **{f"{model}.max_dollars_a_run": "use limits.max_dollars_a_day" for model in _MODELS},
     "output.links": 'use output.editor_uri = ""',

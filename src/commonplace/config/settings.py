@@ -38,7 +38,6 @@ TRANSCRIPTS = {
 LAYERS = ("full", "snippet", "index")  # of hits: passages, some lines of each, references
 CONVENTION = ("AGENTS.md", "SOUL.md", "USER.md")  # files of instructions for agents
 ENGINES = ("commonplace", "qmd")  # that answer searches
-KEYRING = "keyring:"  # before the name of an entry of the system keyring
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")  # of a boolean that is given as text
 READERS = ("auto", "off", "local", "model", "llm")  # rerankers of the best hits
 # Tools of agents that write and run, and those that read the network, as hosts name them.
@@ -103,7 +102,7 @@ _own: Any = partial(Key, harmless=False)
 _same: Any = str  # its name
 
 _URL = _own("", "Address of the provider; empty: its own.")
-_KEY = _own("", "Where its key is: a file, or keyring:NAME; empty: its environment variable.")
+_KEY = _own("", "File with its key; empty: its environment variable.")
 _MODEL = _own("", "Model of the provider; empty: its default.")
 _EMBEDS = "Who embeds text; auto: the provider of the other keys, else the bundled model."
 
@@ -330,7 +329,6 @@ class Collection(NamedTuple):
     path: str
     glob: tuple[str, ...] = DEFAULT_GLOBS
     ignore: tuple[str, ...] = ()
-    outside: bool = False
     by_default: bool = True
     update: tuple[str, ...] = ()
     format: str = ""

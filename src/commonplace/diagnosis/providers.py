@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import Message, message
-from commonplace.config.settings import KEYRING, Embedding, Llm
+from commonplace.config.settings import Embedding, Llm
 from commonplace.diagnosis.examination import Case
 from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
@@ -195,9 +195,7 @@ def _stays_here(row: Provider, base_url: str) -> bool:
 
 
 def _named_key(settings: Embedding | Llm) -> str:
-    """Where the settings say that a key is: a file, or an entry of the keyring."""
-    if settings.key.startswith(KEYRING):
-        return f"the keyring ({paths.shown(settings.key.removeprefix(KEYRING))})"
+    """Return the file of a key as the settings name it."""
     return paths.shown(settings.key) if settings.key else ""
 
 
