@@ -248,7 +248,7 @@ def headings(text: str) -> list[tuple[int, str, int]]:
         ("# One\n## Two ##\n####### seven\n#none\n#\n", [(1, "One", 1), (2, "Two", 2), (1, "", 5)]),
         ("Title\n=====\ntext\nSub\n---\n", [(1, "Title", 1), (2, "Sub", 4)]),
         ("- item\n---\n\n---\n> q\n---\n", []),
-        ("    # code\n   # three\n", [(1, "three", 2)]),
+        ("    # code\n # indented\n- item\n  # of it\n", []),
         ("```\n# no\n```\n# yes\n", [(1, "yes", 4)]),
         ("~~~~\n```\n# no\n~~~\n# no\n~~~~\n# yes\n", [(1, "yes", 7)]),
         ("````md\n```\n# no\n```\n````\n# yes\n", [(1, "yes", 6)]),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.markdown import metadata
 from commonplace.markdown.document import parse
 from commonplace.memory import Memory
 from commonplace.types import Note
@@ -86,9 +83,9 @@ def test_little_text_that_stands_for_much_stays_little(yaml: str) -> None:
         ("a:", None),
         ("a: 2026-02-13", "2026-02-13"),
         ("a: [one, 2, 2026-02-13]", ["one", "2", "2026-02-13"]),
-        ("a: {b: 1}", "{'b': 1}"),
-        ("a: [[x, y]]", ["['x', 'y']"]),
-        ("a: {<<: b}", "{'<<': 'b'}"),
+        ("a: {b: 1}", "{b: 1}"),
+        ("a: [[x, y]]", "[[x, y]]"),
+        ("a:\n  b: 1\n  c: 2", "b: 1 c: 2"),
         ("a: 123456789012345678901234567890", 123456789012345678901234567890),
         ("a: |-\n  one\n  two", "one\ntwo"),
         ("a: " + "x" * 5000, "x" * 5000),
@@ -97,24 +94,6 @@ def test_little_text_that_stands_for_much_stays_little(yaml: str) -> None:
 )
 def test_values_are_plain(yaml: str, value: object) -> None:
     assert note(yaml).metadata == {"a": value}
-
-
-def test_a_set_is_in_the_same_order_in_every_process() -> None:
-    code = (
-        "from commonplace.markdown.document import parse\n"
-        "print(parse('---\\na: !!set {one, two, three, four}\\n---\\n', 'x.md').metadata['a'])"
-    )
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "123"
-    }
-    assert told == {"{'four': None, 'one': None, 'three': None, 'two': None}\n"}
 
 
 @pytest.mark.parametrize(
@@ -180,33 +159,19 @@ def test_any_front_matter_is_read(yaml: str) -> None:
     assert found.lines[-1] == "text"
 
 
-@pytest.mark.parametrize(
-    ("yaml", "why"),
-    [
-        ("a: " + "[" * 40_000, "nested more than 50 times"),
-        ("a: " + "[" * 400 + "]" * 400, "nested more than 50 times"),
-        ("- " * 400, "nested more than 50 times"),
-        ("a: &a x\nb: [" + "*a, " * 100 + "]", "of more than 50 aliases"),
-        ("a: " + "x" * 70_000, "larger than 64 KB"),
-        ("a: [x, y]\nb: " + "[" * 40 + "]" * 40, ""),
-    ],
-)
-def test_beyond_the_bounds_it_is_text(yaml: str, why: str) -> None:
-    assert metadata.excess(yaml.split("\n")) == why
-    assert bool(note(yaml).metadata) == (not why)
-
-
 @pytest.mark.parametrize("number", ["1" + ":1" * 20_000, "1" + ":1" * 20_000 + ".5", "9" * 20_000])
 def test_a_number_too_long_to_be_one_is_text(number: str) -> None:
     assert note(f"a: {number}").metadata == {"a": number}
 
 
-def test_the_owner_is_told(tmp_path: Path) -> None:
+def test_a_block_that_is_too_large_is_text_and_its_owner_is_told(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
-    (tmp_path / "memory" / "a.md").write_text("---\na: " + "[" * 40_000 + "\n---\n\n- a fact\n")
+    (tmp_path / "memory" / "a.md").write_text("---\na: " + "x" * 70_000 + "\n---\n\n- a fact\n")
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         (warning,) = memory.sync().warnings
-    assert (
-        warning
-        == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"
-    )
+    assert warning == "memory/a.md: its front matter is larger than 64 KB, so it is read as text; shorten it"
+
+
+def test_long_lines_take_no_time() -> None:
+    for unit in (" ", "[", "[[", '"', "#", "# ", "- ", ": ", "a, "):
+        note(f"a: {unit * (60_000 // len(unit))}")

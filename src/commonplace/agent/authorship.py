@@ -151,14 +151,9 @@ def _keys(lines: Sequence[str], front: tuple[int, int] | None) -> list[list[str]
 def _blocks(note: Note) -> Iterator[_Block]:
     """Yield what a note says below its front matter, headings and rules apart."""
     said = comments.Annotations(note)
-    fenced = structure.lines_of(*note.fences)
-    skipped = structure.heading_lines(note)
-    for section in structure.sections(note):
-        if note.front_matter and section.start_line == 1:
-            continue
-        numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
-        group: list[statements.Place] = []
-        for place in statements.places(note.lines, numbers, fenced):
+    for section, places in structure.placed(note):
+        group: list[structure.Place] = []
+        for place in places:
             is_row = place.is_silent and group and group[-1].is_silent and group[-1].last == place.first - 1
             if group and not is_row and not (place.is_silent and place.outer):
                 yield _block(note, said, group, section.headings)
@@ -169,7 +164,7 @@ def _blocks(note: Note) -> Iterator[_Block]:
 
 
 def _block(
-    note: Note, said: Annotations, places: Sequence[statements.Place], headings: tuple[str, ...]
+    note: Note, said: Annotations, places: Sequence[structure.Place], headings: tuple[str, ...]
 ) -> _Block:
     """Places that are marked together: rows of a table; an item with the fences and tables in it."""
     first, last = places[0], places[-1]

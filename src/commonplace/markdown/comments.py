@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 
 from commonplace.base.expressions import lazy
 from commonplace.base.lines import remembered
@@ -78,7 +77,6 @@ TENTATIVE = lazy(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->
 GUESS_PREFIX = lazy(
     r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
 )
-_LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
     "status", "by", "agent", "session", "since", PINNED
 }  # fmt: skip
@@ -172,12 +170,7 @@ def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] =
     if not any(map(text.__contains__, _GUESSES)):  # as in nearly all texts
         return []
     silent = structure.lines_of(*passed)
-    return [number for number, line in enumerate(lines, 1) if number not in silent and is_guess(line)]
-
-
-def is_guess(line: str) -> bool:
-    """Tell whether a line opens an entry with the prefix of a guess."""
-    return _GUESS.match(line) is not None
+    return [number for number, line in enumerate(lines, 1) if number not in silent and _GUESS.match(line)]
 
 
 def _pairs(comment: re.Match[str]) -> Iterator[tuple[str, str]]:
@@ -404,70 +397,43 @@ class _Range(NamedTuple):
 
 def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
     """Yield the lines that each comment of a note is about; `comments_of` are those that say something."""
-    lines = note.lines
-    sections = structure.extents(note.headings, len(lines))
-    headings = set(sections)
+    lines, total = note.lines, len(note.lines)
+    sections = structure.extents(note.headings, total)
     sections |= {h.line + 1: sections[h.line] for h in note.headings if structure.is_underlined(note, h)}
-    borders = headings | note.annotations.keys()
-    passed = headings | {first for first, _ in note.fences}
-    entry = cache(lambda line: _entry(note.lines, line, borders, passed))
-    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    fences = {number: span for span in note.fences for number in range(span[0], span[1] + 1)}
+    entries = _entries(note)
     above: dict[int, int] = {}  # what stands directly above a comment on its own line
+    below = done = 0
     for line in sorted(note.annotations):
         at = line
         if line > 1 and not lines[line - 1].strip():
             at = above[line] = above.get(line - 1, line - 1)
         if at not in sections and not lines[at - 1].strip():  # else what stands below
-            place = bisect_left(filled, line)
-            at = filled[place] if place < len(filled) else 0
-        if line not in comments_of or not at:
-            continue
-        if at in sections and at <= line:  # a comment above a heading is not about its section
-            yield _Range(*sections[at], True, line, comments_of[line])
-        elif (fence := _fence(note, at)) and (at < line or not without(lines[at - 1]).strip()):
-            yield _Range(fence, at, False, line, comments_of[line])
-        else:
-            yield _Range(*entry(at), False, line, comments_of[line])
+            below = max(below, line)
+            while below < total and not lines[below].strip():
+                below += 1
+            at = below + 1
+        if line in comments_of and at <= total:
+            said = comments_of[line]
+            if at in sections and at <= line:  # a comment above a heading is not about its section
+                yield _Range(*sections[at], True, line, said)
+            elif at < line and at in fences:
+                yield _Range(*fences[at], False, line, said)
+            elif at in entries:
+                place = entries[at]
+                is_whole = done < place.first
+                yield _Range(
+                    max(place.first, done + 1), place.end if is_whole else place.last, False, line, said
+                )
+        done = at
 
 
-def _fence(note: Note, line: int) -> int:
-    """Return the first line of the fence around a line; 0 outside of fences."""
-    place = bisect_left(note.fences, (line + 1, 0)) - 1
-    return note.fences[place][0] if place >= 0 and line <= note.fences[place][1] else 0
-
-
-def _entry(
-    lines: Sequence[str], line: int, borders: Collection[int], passed: Collection[int]
-) -> tuple[int, int]:
-    """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
-    start, end = _entry_start(lines, line, borders), line
-    if structure.ITEM.match(lines[start - 1]):
-        deep = structure.indent(lines[start - 1])
-        # Items at the margin do not overlap, so a comment in their first line holds to the end.
-        limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
-        for number in range(line, limit):
-            if lines[number].strip():
-                if structure.indent(lines[number]) <= deep:
-                    break
-                end = number + 1
-    return start, max(end, _paragraph_end(lines, line, passed)) if is_guess(lines[line - 1]) else end
-
-
-def _entry_start(lines: Sequence[str], line: int, borders: Collection[int]) -> int:
-    """The line that begins an entry, or the first one of a paragraph, at or above a line."""
-    start, first = line, max(1, line - _LONGEST_ENTRY)
-    while start > first and not structure.begins_entry(lines[start - 1]):
-        if not lines[start - 2].strip() or start - 1 in borders:
-            break
-        start -= 1
-    return start
-
-
-def _paragraph_end(lines: Sequence[str], line: int, borders: Collection[int]) -> int:
-    """Return the last line that goes on with what a line says."""
-    end = line
-    while end < min(len(lines), line + _LONGEST_ENTRY) and lines[end].strip():
-        if end + 1 in borders or structure.begins_entry(lines[end]):
-            break
-        end += 1
-    return end
+def _entries(note: Note) -> dict[int, structure.Place]:
+    """Return the entry that each line belongs to; in fences, which somebody may have left open, too."""
+    found = dict[int, structure.Place]()
+    for _, places in structure.placed(note):
+        found |= {n: place for place in places for n in range(place.first, place.last + 1)}
+    for first, last in note.fences:
+        places = structure.places(note.lines, range(first, last + 1), ())
+        found |= {n: place for place in places for n in range(place.first, place.last + 1)}
+    return found

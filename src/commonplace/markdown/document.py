@@ -4,25 +4,9 @@ A document holds the bytes of a file: its byte order mark, its line ends, and by
 as they were. Lines are counted from 1, as readers and citations count them. An edit returns the new document
 together with a map of the lines, so that references can follow.
 
-Read a file:
-
-    document = Document.read(data, "MEMORY.md")
-    document.note.headings                      # as it may be shown: private parts blank, secrets redacted
-    [statement.text for statement in document.statements]
-    document.unit(12)                           # range(12, 15): line 12 and all that belongs to it
-
-Put an entry at the end of a section, and strike one; all other bytes stay:
-
-    edit = document.insert("- Ann drinks tea.", heading="People")
-    edit.lines                                  # (7, 7): where the entry stands
-    edit = edit.document.strike_all([Strike(statement, until="2026-03-02", by="owner")])
-    edit.document.data                          # the bytes to write
-
-Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
-
-    edit = documents["memory/a.md"].delete({4, 5})
-    maps = {"memory/a.md": edit.follower("memory/a.md")}
-    changed = [document.follow(maps) for document in (edit.document, *others)]
+    edit = Document.read(data, "MEMORY.md").insert("- Ann drinks tea.", heading="People")
+    edit.lines, edit.document.data              # (7, 7): where the entry stands; the bytes to write
+    others = [document.follow({"MEMORY.md": edit.follower("MEMORY.md")}) for document in documents]
 """
 
 from __future__ import annotations
@@ -141,7 +125,7 @@ def _days(note: Note) -> dict[int, str]:
 
 
 # Embedded files, tags and empty headings, as apps write them above the heading that opens a note.
-_OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6})(?:\s++|$))*")
+_OPENING = lazy(r"\s*+(?:(?:!\[\[[^\[\]]*+\]\]|#[^\s#]\S*+|#{1,6}|<!--.*)(?:\s++|$))*")
 
 
 def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mapping[str, str]]) -> str:
@@ -154,13 +138,10 @@ def _title(note: Note, settings: Mapping[str, object], said: Mapping[int, Mappin
     first = next((heading for heading in note.headings if heading.text), None)
     if not title and first and first.level == 1:
         above = note.lines[note.front_matter[1] if note.front_matter else 0 : first.line - 1]
-        is_title = "since" not in said.get(first.line, {}) and not any(map(_says_something, above))
+        silent = all(structure.is_silent(line) or _OPENING.fullmatch(line) for line in above)
+        is_title = silent and "since" not in said.get(first.line, {})
         title = first.text if is_title else ""
     return title or metadata.name_of(note.path)
-
-
-def _says_something(line: str) -> bool:
-    return not (line.startswith("<!--") or structure.is_silent(line) or _OPENING.fullmatch(line))
 
 
 def public(text: str, path: str, *, redacted: bool = True) -> str:
@@ -576,36 +557,22 @@ class Document:
         Of no heading, the lines under the title; of a missing one, all lines, and then also the lines with
         which it is to be made. Blank lines at the end are left out.
         """
-        written = self._written_headings
-        titles = [language.caseless(" ".join(text.split())) for *_, text in written[:-1]]
-        title, made = language.caseless(" ".join((heading or "").split())), list[str]()
+        headings, title = self.headings, language.caseless(structure.plain(heading or ""))
+        titles = [language.caseless(one.text) for one in headings]
+        start, made = self.front_matter[1] if self.front_matter else 0, list[str]()
         if heading is None:
-            start = self.front_matter[1] if self.front_matter else 0
-            if written[0][2] == 1 and not "".join(self.bare[start : written[0][0]]).strip():
-                start, written = written[0][1], written[1:]
-            end = written[0][0]
+            opens = headings and headings[0].level == 1
+            place = 0 if opens and not "".join(self.bare[start : headings[0].line - 1]).strip() else -1
         elif title in titles:
             place = titles.index(title)
-            start, end = written[place][1], written[place + 1][0]
         else:
-            start, end, made = 0, len(self.bare), [f"## {heading}", ""]
+            place, made = len(headings), [f"## {heading}", ""]
+        if 0 <= place < len(headings):
+            start = headings[place].line + structure.is_underlined(self.blocks, headings[place])
+        end = headings[place + 1].line - 1 if place + 1 < len(headings) else len(self.bare)
         while end > start and not self.bare[end - 1].strip():
             end -= 1
         return end, made
-
-    @cached_property
-    def _written_headings(self) -> Sequence[tuple[int, int, int, str]]:
-        """First line (from 0), line after, level and text, comments included, of each heading, and the end.
-
-        Indented ones belong to a list item, and end no section.
-        """
-        found: list[tuple[int, int, int, str]] = []
-        for one in self.headings:
-            line = self.bare[one.line - 1]
-            if line[:1] != " ":
-                atx = structure.atx(line)
-                found.append((one.line - 1, one.line + (atx is None), one.level, atx[1] if atx else line))
-        return [*found, (len(self.bare), 0, 0, "")]
 
 
 def in_list(line: str) -> bool:

@@ -21,7 +21,7 @@ _OPENS = lazy(
     r"(?P<mark>`{3,}(?=[^`]*$)|~{3,})"
 )
 _ITEM = lazy(r" *(?:[-*+]|\d{1,9}[.)])(?: +|$)")
-_RULE = lazy(r" {0,3}(?:(?:- *+){3,}|(?:\* *+){3,}|(?:_ *+){3,})$")
+RULE = lazy(r" {0,3}(?:(?:- *+){3,}|(?:\* *+){3,}|(?:_ *+){3,})$")
 _BLOCK = lazy(r" {0,3}(?:>|#{1,6}(?: |$)|`{3}[^`]*$|~{3})")
 _MARKS = lazy("(?:```|~~~).*")  # the first of each line
 # Comments and elements whose content is no Markdown.
@@ -134,7 +134,7 @@ def _item_above(lines: Sequence[str], column: int) -> int:
     """Return where the text begins of the item that a column below some lines is in; 0 outside of items."""
     for at in range(len(lines) - 1, -1, -1):
         line, before = lines[at].expandtabs(_CODE_INDENT), lines[at - 1] if at else ""
-        item, is_rule = _ITEM.match(line), _RULE.match(line) is not None
+        item, is_rule = _ITEM.match(line), RULE.match(line) is not None
         if not line.strip() or (_ITEM.fullmatch(line) and before.strip() and not _ITEM.match(before)):
             continue  # no empty item interrupts a paragraph
         if item and not is_rule and item.end() <= column:

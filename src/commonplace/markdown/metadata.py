@@ -1,15 +1,18 @@
 """Kind and day of a note from its path, and its front matter, read within bounds; never an error.
 
-Front matter that is too large, too deep or has too many aliases is ordinary text.
+Front matter is read a key at a time, without a parser of YAML: values are what is written, and a line that is
+no YAML takes no other along.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
+from itertools import pairwise
 from posixpath import basename, splitext
 
 from commonplace.base.expressions import lazy
@@ -17,23 +20,20 @@ from commonplace.base.messages import message
 from commonplace.language import composed, fold, rules
 from commonplace.markdown import conflicts
 
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import Any
-
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
-DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
-MOST_ALIASES = 50  # each may repeat all the text before
+_MOST_ITEMS = 100  # of a list
 _LONGEST_NUMBER = 100  # characters
 _LONGEST_PROPERTY = 5_000  # characters
-_DAMAGED = object()
 _KEY = lazy(r"(?P<key>[^\s:#\-?\[\]{},&*!|>%@`][^:\n]{0,99}?)[ \t]*:(?:[ \t]+(?P<value>.*))?$")
 _PROPERTY = lazy(r"(?:[-*] |[ \t]+)?(?P<key>[\w-]{1,100}):: (?P<value>[^\n]*)$")
 _CONSTANTS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 # A list in brackets on one line of front matter.
 FLOW = lazy(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
-_OPENERS = "[{-?:"  # every collection begins with one of these
+_COMMENT, _PAIR = lazy(r"(?<!\S)#(?:\s.*)?$"), lazy(r"[^\s\"'\[{][^:]*:\s")
+_ITEM = lazy(r"\[\[[^\[\]]*\]\]|\"[^\"]*\"|'[^']*'|[^,\s][^,]*")
+# Values that YAML does not take without quotation marks.
+_INVALID = lazy(r"[@`%*]|\{\{|\[\s*#|[^\"'\[{].*:\s|\"[^\"]*$|'[^']*$")
 _DAILY = lazy(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
 _MONTHLY = lazy(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
 _LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
@@ -142,34 +142,9 @@ def without_blanks(line: str) -> str:
 
 
 def excess(lines: Sequence[str]) -> str:
-    """Return the reason why front matter is too large to be read, empty if it is not.
-
-    Bounds are looked at before anything is built; a few counts tell that nearly all are within them.
-    """
-    text = "\n".join(lines)
-    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+    """Return the reason why front matter is too large to be read, empty if it is not."""
+    if sum(len(line.encode("utf-8", "replace")) + 1 for line in lines) > MOST_BYTES:
         return message("front.large", "larger than {n:,} KB", n=MOST_BYTES >> 10)
-    if sum(map(text.count, _OPENERS)) <= DEEPEST and text.count("*") <= MOST_ALIASES:
-        return ""
-    import yaml
-
-    depth = aliases = 0
-    nested = message("front.nested", "nested more than {n} times", n=DEEPEST)
-    try:
-        for event in yaml.parse(text, Loader=_loader()):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            aliases += isinstance(event, yaml.AliasEvent)
-            if depth > DEEPEST:
-                return nested
-            if aliases > MOST_ALIASES:
-                return message("front.aliases", "of more than {n} aliases", n=MOST_ALIASES)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        # LibYAML reads ahead, and since PyYAML 6.0.4 no further than a depth of its own; whatever else ends
-        # the reading is damage, which `read` finds as well.
-        return nested if "nesting depth" in str(error) else ""
     return ""
 
 
@@ -191,91 +166,75 @@ def properties(lines: Sequence[str]) -> Settings:
             break
         listed = [item.strip().strip("#[]") for item in match["value"].split(",")]
         value = match["value"].strip() if match["key"] == "title" else list(filter(None, listed))
-        found |= {match["key"]: _plain(value)} if match["key"] in ("title", "alias", "tags") and value else {}
+        found |= {match["key"]: value} if match["key"] in ("title", "alias", "tags") and value else {}
     return found
 
 
 def read(lines: Sequence[str]) -> Settings:
     """Read the lines between the marks; return no settings for front matter beyond the bounds.
 
-    Of damaged YAML each key is read by itself, and what it says as it is written where it is the damage.
+    A key has a text, a number, a flag, or a list of texts; what is nested deeper is text as it is written.
     """
-    if excess(lines):
-        return Settings()
-    loaded = _load("\n".join(lines))
-    if loaded is not _DAMAGED:
-        return _settings(loaded)
     found, faulty = Settings(), list[int]()
+    if excess(lines):
+        return found
     keys = [at for at, line in enumerate(lines) if _KEY.match(line)]
-    for first, last in zip([0, *keys], [*keys, len(lines)], strict=True):
-        loaded, end = _sound(lines, first, last)
-        if loaded is _DAMAGED and (match := _KEY.match(lines[first])):
-            loaded = {match["key"].strip("\"' "): _written(match["value"] or "", lines[first + 1 : last])}
-        if end < last:
-            faulty.append(end)
-        found.update(_settings(loaded))
+    faulty += [
+        at for at, line in enumerate(lines[: keys[0] if keys else None]) if line.strip() and line[0] != "#"
+    ][:1]
+    for first, end in pairwise([*keys, len(lines)]):
+        if match := _KEY.match(lines[first]):
+            value, fault = _value((match["value"] or "").strip(), lines[first + 1 : end])
+            found[composed(match["key"].strip("\"' "))] = value
+            faulty += [] if fault is None else [first + fault]
     found.faulty = tuple(faulty)
     return found
 
 
-def _sound(lines: Sequence[str], first: int, last: int) -> tuple[object, int]:
-    """Return what the lines of a key say, and their end, without damaged lines below it; else _DAMAGED."""
-    below = range(first + 1, last)
-    stray = next((at for at in below if lines[at].strip() and lines[at][0] not in " #"), last)
-    is_empty = not lines[first].partition(":")[2].strip()
-    is_list = is_empty and all(lines[at].lstrip()[:1] in "-" for at in below)
-    for end in (last,) if is_list else (last, stray, last - 1, first + 1):
-        loaded = _load("\n".join(lines[first:end]))
-        is_whole = isinstance(loaded, Mapping) and any(value is not None for value in loaded.values())
-        if is_whole or (end == last and (loaded is None or isinstance(loaded, Mapping))):
-            return loaded, end
-    return _DAMAGED, first
+def _value(text: str, below: Sequence[str]) -> tuple[object, int | None]:
+    """Return what a key says, and the first of its lines, from 0, that is invalid YAML."""
+    if text[:1] in ("|", ">") and len(text) < 4:  # lines as they are, or folded
+        return ("\n" if text[0] == "|" else " ").join(map(str.strip, below)).strip(), None
+    faulty = [0] if _INVALID.match(text) else []
+    text = _COMMENT.sub("", text).rstrip() if text[:1] not in ("'", '"', "[") else text
+    items, margin, is_nested = list[str](), 0, not text
+    for number, line in enumerate(below, 1):
+        bare = _COMMENT.sub("", line.strip()).rstrip()
+        if not bare:
+            continue
+        indent = len(line) - len(line.lstrip())
+        is_item = not text and bare[:2] in ("- ", "-")
+        goes_on = line[0] == " " and (indent > margin if items else is_nested or not _PAIR.match(bare))
+        if is_item:
+            margin = margin or indent
+            items.append(bare[2:].strip())
+        elif goes_on and items:
+            items[-1] += f" {bare}"
+        elif goes_on:
+            text = f"{text} {bare}".strip()
+        if line[0] == "\t" or not (is_item or goes_on):
+            faulty.append(0 if is_item else number)
+    if text[:1] == "[" and text[:2] != "[[":
+        items = [item.strip() for item in _ITEM.findall(text.strip("[]"))]
+        faulty += [0] if text[-1] != "]" else []
+        text = "" if text[-1] == "]" else text
+    value = _typed(text) if text else [_unquoted(item) for item in items[:_MOST_ITEMS]] or None
+    return value, min(faulty, default=None)
 
 
-def _settings(loaded: object) -> Settings:
-    rows = loaded.items() if isinstance(loaded, Mapping) else ()
-    return Settings({composed(str(key)): _plain(value) for key, value in rows})
-
-
-def _load(text: str) -> object:
-    """Read YAML; return _DAMAGED for invalid text."""
-    import yaml  # 25 ms, and most notes have no front matter
-
-    try:
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - it makes texts alone
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-        return _DAMAGED
-
-
-def _written(value: str, below: Sequence[str]) -> object:
-    """A value as somebody meant it who knows no YAML: a list in brackets or line by line, else text."""
-    items = [line.strip() for line in below if line.strip()]
-    if not value.strip() and items and all(item.startswith("-") for item in items):
-        return [item.lstrip("- ").strip("\"'") for item in items]
-    text = " ".join([value.strip(), *items]).strip()
-    if text[:1] == "[" and text[-1:] == "]" and text[:2] != "[[":
-        return [item for part in text[1:-1].split(",") if (item := part.strip("\"' \t"))]
-    return text.strip("\"'") if text[:1] in "\"'" and text[:1] not in text[1:-1] else text
-
-
-@cache
-def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
-    """PyYAML's loader of texts, with the types of YAML 1.2; tags and merges are not followed."""
-    import yaml
-
-    base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-
-    def scalar(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
-        text: str = base.construct_scalar(loader, node)
-        if node.tag[:1] == "!":  # `!important`, as people write it
-            return f"{node.tag} {text}".strip()
-        return text if node.style else _typed(text)
-
-    return type("_Loader", (base,), {"construct_scalar": scalar})
+def _unquoted(text: str) -> str:
+    """Return a text without the quotation marks around all of it."""
+    mark = text[:1]
+    if mark not in ("'", '"') or mark in text[1:-1].replace("''" if mark == "'" else '\\"', ""):
+        return text
+    if mark == '"':
+        with suppress(ValueError):
+            return str(json.loads(text, strict=False)).encode("utf-8", "replace").decode()
+    return text.strip(mark).replace("''", "'")
 
 
 def _typed(text: str) -> object:
-    """Return the value of an unquoted scalar; of numbers those that are written as Python does are numbers.
+    """Return the value of a scalar; of numbers those that are written as Python does are numbers.
 
     `yes`, `12:30`, `01234` and days are text.
     """
@@ -285,40 +244,4 @@ def _typed(text: str) -> object:
         with suppress(ValueError):
             if str(kind(text)) == text:
                 return kind(text)
-    return _CONSTANTS.get(text, text)
-
-
-def _plain(value: object) -> object:
-    """Reduce a YAML value to text, numbers, booleans and flat lists of text; of the nested the beginning.
-
-    A link without quotation marks, which YAML takes for a list in a list, is the text that it was.
-    """
-    if link := _link(value):
-        return link
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return [_short(item) for item in value[:100] if item is not None]
-    return _short(value)
-
-
-def _link(value: object) -> str:
-    """Return the link that a list of one list of one text was written as; empty for another value."""
-    match value:
-        case [[str(name)]]:
-            return f"[[{name}]]"[:1000]
-        case _:
-            return ""
-
-
-def _short(value: object) -> str:
-    if link := _link(value):
-        return link
-    if not isinstance(value, list | tuple | dict):
-        return value if isinstance(value, str) else str(value)[:1000]
-    from reprlib import Repr  # a few aliases stand for gigabytes
-
-    short = Repr()
-    short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20
-    short.maxstring = short.maxother = short.maxlong = 200
-    return short.repr(value)[:1000]
+    return _CONSTANTS.get(text, _unquoted(text))

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from commonplace.base.expressions import lazy
-from commonplace.markdown import fences, statements, structure, turns
-from commonplace.markdown.statements import Place
+from commonplace.markdown import fences, structure, turns
+from commonplace.markdown.structure import Place
 from commonplace.types import Note
 
 TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
@@ -118,7 +118,7 @@ class _Run:
 
     @cached_property
     def _places(self) -> Sequence[Place]:
-        return statements.places(self._lines, range(self._first, self._last + 1), self._note.fenced)
+        return structure.places(self._lines, range(self._first, self._last + 1), self._note.fenced)
 
     @cached_property
     def _firsts(self) -> Sequence[int]:

@@ -6,7 +6,7 @@ Fences, tables, headings, rules and front matter hold no statements.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from commonplace.base.expressions import lazy
 from commonplace.markdown import comments, fences, struck, structure
@@ -17,8 +17,6 @@ from commonplace.types.notes import Statement
 _HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 # The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
 _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
-# A row of a table, a rule, a property of an outline's block, the name of a block alone.
-_SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$|[ \t]+[\w./-]+::(?:\s|$)|\s*\^[A-Za-z0-9-]+\s*$")
 _BOX = lazy(r"\[[ xX]\][ \t]+")
 _TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
 _OURS = lazy(r"<!--\s*cp\s*:")
@@ -26,85 +24,18 @@ _OURS = lazy(r"<!--\s*cp\s*:")
 _BLOCK = lazy(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
-class Place:
-    """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
-
-    A silent place is a fence, a row of a table or a rule. `outer` is the item around it.
-    """
-
-    __slots__ = ("_indent", "depth", "end", "first", "is_item", "is_silent", "last", "marks", "outer")
-
-    def __init__(self, number: int, line: str, start: int, *, is_silent: bool) -> None:
-        self.first = self.last = self.end = number
-        self.depth, self.marks = structure.indent(line), line.count(">", 0, start) if start else 0
-        self._indent = structure.indent(line[start:]) if start else self.depth
-        self.is_silent, self.is_item = is_silent, structure.ITEM.match(line, start) is not None
-        self.outer: Place | None = None
-
-    def holds(self, other: Place) -> bool:
-        """Tell whether this is an item, and another place is indented more."""
-        less = self._indent < other._indent if self.marks == other.marks else self.depth < other.depth
-        return self.is_item and self.marks <= other.marks and less
-
-
 def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
-    said, fenced = comments.Annotations(note), structure.lines_of(*note.fences)
-    skipped, found = structure.heading_lines(note), list[Statement]()
-    for section in structure.sections(note):
-        first, last = section.start_line, section.end_line
-        if note.front_matter and first == 1:
-            continue
-        numbers = [n for n in range(first, last + 1) if n not in skipped]
-        stating = (place for place in places(note.lines, numbers, fenced) if not place.is_silent)
+    said, found = comments.Annotations(note), list[Statement]()
+    for section, places in structure.placed(note):
+        stating = (place for place in places if not place.is_silent)
         found += filter(None, (_statement(note, place, section.headings, said) for place in stating))
     return found
 
 
-def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
-    """Return the places in some lines of a section, in order, silent ones included.
-
-    `fenced` are the lines that are in fences.
-    """
-    places: list[Place] = []
-    gap, marks = True, 0
-    for number in numbers:
-        line = lines[number - 1]
-        start = structure.quoted(line) if ">" in line else 0
-        text = line[start:] if start else line
-        if number in fenced and number - 1 in fenced:
-            gap = True
-            if places:
-                places[-1].last = number
-        elif not text or text.isspace():
-            gap = True
-        else:
-            is_silent = number in fenced or _SILENT.match(text) is not None
-            before, marks = marks, line.count(">", 0, start) if start else 0
-            if gap or is_silent or marks != before or structure.begins_entry(text):
-                places.append(Place(number, line, start, is_silent=is_silent))
-            places[-1].last = number
-            gap = is_silent or (start > 0 and structure.CALLOUT.match(text) is not None)
-    _nest(places)
-    return places
-
-
-def _nest(places: Sequence[Place]) -> None:
-    """Say of each place where it ends, and in which item it stands: an item holds what is indented more."""
-    around: list[Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
-    last = 0
-    for place in places:
-        while around and not around[-1].holds(place):
-            around.pop().end = last
-        place.outer = around[-1] if around else None
-        if not place.is_silent:
-            around.append(place)
-        last = place.last
-    for place in around:
-        place.end = last
-
-
-def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
+def _statement(
+    note: Note, place: structure.Place, headings: tuple[str, ...], said: Annotations
+) -> Statement | None:
     """Return the statement at a place; None for a place without words."""
     lines = list(note.lines[place.first - 1 : place.last])
     item = lines[0][: structure.opening(lines[0])]

@@ -1,6 +1,6 @@
 """The blocks of Markdown lines: items, headings, sections, and the labels of who says a line.
 
-Blocks follow CommonMark 0.31 where it matters for memory: ATX and setext headings, what `fences` finds.
+Headings, ATX and setext, are those of CommonMark 0.31 that stand at the margin; fences are found by `fences`.
 All of it is linear in the text.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from operator import attrgetter
 
 from commonplace.base.expressions import lazy
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 ITEM = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 # A line that may be a heading, or underline one, behind a newline, which `re` finds fast.
-_SIGNS = lazy(r"\n {0,3}(?:#{1,6}(?=[ \t\n]|\Z)|(?:=+|-+)[ \t]*(?=\n|\Z))")
-_MARGIN_ITEM = lazy(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
-_LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
+_SIGNS = lazy(r"\n(?:#{1,6}(?=[ \t\n]|\Z)|(?:=+|-+)[ \t]*(?=\n|\Z))")
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
 # HTML in headings, unlike `List<String>`.
 _TAG = lazy(
@@ -31,13 +29,12 @@ _TAG = lazy(
     re.IGNORECASE,
 )
 _LINK = lazy(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
-_ATX = lazy(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
-_SETEXT = lazy(r" {0,3}(=+|-+)[ \t]*$")
-_NOT_PARAGRAPH = lazy(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
+_ATX = lazy(r"(#{1,6})(?:[ \t]+(.*))?")
+_SETEXT = lazy(r"(=+|-+)[ \t]*$")
+_NOT_PARAGRAPH = lazy(r"[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$|\s|$")
 _ANCHOR = lazy(r"[ \t]+\{#[\w:.-]+\}$")  # {#name} behind a heading, by which links name it
-_OPENS_ATX = lazy(r" {0,3}#{1,6}(?:[ \t]|\Z)")
-# A rule, and a line of images alone, as Markdown or HTML, whatever they link to.
-RULE = lazy(r" {0,3}(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
+_OPENS_ATX = lazy(r"#{1,6}(?:[ \t]|\Z)")
+# A line of images alone, as Markdown or HTML, whatever they link to.
 _IMAGES = lazy(
     r"(?:\[?+(?:!\[[^\[\]]*+\](?:\([^()]*+\)|\[[^\[\]]*+\])|<img\b[^<>]*+>)"
     r"(?:\]\([^()]*+\)|(?!))?+\s*+|(?!))++$"
@@ -50,6 +47,8 @@ _NAMED = lazy(r"[ \t]+(\^[A-Za-z0-9-]{1,100})(?=[ \t]*(?:<!--(?:(?!-->).)*-->[ \
 ROW = lazy(r"\s*\|")
 DIVIDER = lazy(r"\s*\|?[\s|:-]*-[\s|:-]*$")
 SILENT_ENDS = frozenset("-*_)]>")  # the last character of a silent line without \u200e
+# A row of a table, a rule, a property of an outline's block, the name of a block alone.
+_SILENT = lazy(r"\s*\|| {0,3}(?:[-*_][ \t]*){3,}$|[ \t]+[\w./-]+::(?:\s|$)|\s*\^[A-Za-z0-9-]+\s*$")
 _MARKS = r"(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
 _LINE = attrgetter("line")
 
@@ -127,7 +126,7 @@ def is_silent(line: str) -> bool:
     """Tell whether a line is a rule, images alone, or an export's placeholder for a picture."""
     bare = line.strip()
     end = bare[-1:]
-    if end in "-*_)]>" and bare[:1] in "-*_![<" and (RULE.match(bare) or _IMAGES.match(bare)):
+    if end in "-*_)]>" and bare[:1] in "-*_![<" and (fences.RULE.match(bare) or _IMAGES.match(bare)):
         return True
     return (end in ">]" or "\u200e" in bare) and turns.is_remark(bare)
 
@@ -142,40 +141,18 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[Fence
     headings: list[Heading] = []
     found, silent = fences.find(lines, skip)
     passed = sorted([*((one.first, one.last) for one in found), *silent], reverse=True)
-    margins: list[int] = []
     text = "\n".join(["", *lines])
     for number in turns.line_numbers(text, (sign.start() for sign in _SIGNS.finditer(text))):
         while passed and passed[-1][1] < number:
             skip = passed.pop()[1]  # neither the end of a fence nor a heading is the text of another
-        if number <= skip or (passed and passed[-1][0] <= number):
+        if number <= skip or (passed and passed[-1][0] <= number) or len(headings) >= _MOST_HEADINGS:
             continue
-        if len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
-            headings.append(Heading(*heading))
+        line, is_atx = lines[number - 1], lines[number - 1][0] == "#"
+        match = atx(line) if is_atx else setext(lines[number - 2], line) if number >= 2 + skip else None
+        if match:
+            headings.append(Heading(match[0], plain(match[1]), number if is_atx else number - 1))
             skip = number
     return headings, found
-
-
-def _heading(lines: Sequence[str], number: int, skip: int, margins: list[int]) -> tuple[int, str, int] | None:
-    """Level, text and line of the heading that a line is, or that it underlines.
-
-    `margins` are filled with the lines, from 0, that begin at the margin, where they are needed.
-    """
-    line, first = lines[number - 1], number
-    if "#" in line[:4]:
-        match = atx(line)
-    else:
-        match = setext(lines[number - 2], line) if number >= 2 + skip else None
-        first = number - 1
-    if match is None:
-        return None
-    if line[0] == " ":  # an indented line may belong to the item above it, as further lines of an entry do
-        if not margins:
-            margins += [at for at, text in enumerate(lines) if text and not text[0].isspace()]
-        above = bisect_left(margins, number - 1) - 1
-        opener = margins[above] if above >= 0 else -1
-        if opener >= max(skip, number - _LONGEST_ITEM) and _MARGIN_ITEM.match(lines[opener]):
-            return None
-    return match[0], plain(match[1]), first
 
 
 # --- sections -------------------------------------------------------------------------------------------
@@ -251,3 +228,82 @@ def begins_entry(line: str) -> bool:
     if ITEM.match(line):
         return True
     return (":" in line or "：" in line) and turns.speaker(line) is not None
+
+
+# --- what stands by itself ------------------------------------------------------------------------------
+
+
+class Place:
+    """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
+
+    A silent place is a fence, a row of a table or a rule. `outer` is the item around it.
+    """
+
+    __slots__ = ("_indent", "depth", "end", "first", "is_item", "is_silent", "last", "marks", "outer")
+
+    def __init__(self, number: int, line: str, start: int, *, is_silent: bool) -> None:
+        self.first = self.last = self.end = number
+        self.depth, self.marks = indent(line), line.count(">", 0, start) if start else 0
+        self._indent = indent(line[start:]) if start else self.depth
+        self.is_silent, self.is_item = is_silent, ITEM.match(line, start) is not None
+        self.outer: Place | None = None
+
+    def holds(self, other: Place) -> bool:
+        """Tell whether this is an item, and another place is indented more."""
+        less = self._indent < other._indent if self.marks == other.marks else self.depth < other.depth
+        return self.is_item and self.marks <= other.marks and less
+
+
+def placed(note: Note) -> Iterator[tuple[Section, list[Place]]]:
+    """Yield each section of a note but its front matter, with the places below its heading."""
+    fenced, headings = lines_of(*note.fences), heading_lines(note)
+    for section in sections(note):
+        first, last = section.start_line, section.end_line
+        if not note.front_matter or first > 1:
+            yield (
+                section,
+                places(note.lines, [n for n in range(first, last + 1) if n not in headings], fenced),
+            )
+
+
+def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
+    """Return the places in some lines of a section, in order, silent ones included.
+
+    `fenced` are the lines that are in fences.
+    """
+    places: list[Place] = []
+    gap, marks = True, 0
+    for number in numbers:
+        line = lines[number - 1]
+        start = quoted(line) if ">" in line else 0
+        text = line[start:] if start else line
+        if number in fenced and number - 1 in fenced:
+            gap = True
+            if places:
+                places[-1].last = number
+        elif not text or text.isspace():
+            gap = True
+        else:
+            is_silent = number in fenced or _SILENT.match(text) is not None
+            before, marks = marks, line.count(">", 0, start) if start else 0
+            if gap or is_silent or marks != before or begins_entry(text):
+                places.append(Place(number, line, start, is_silent=is_silent))
+            places[-1].last = number
+            gap = is_silent or (start > 0 and CALLOUT.match(text) is not None)
+    _nest(places)
+    return places
+
+
+def _nest(places: Sequence[Place]) -> None:
+    """Say of each place where it ends, and in which item it stands: an item holds what is indented more."""
+    around: list[Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
+    last = 0
+    for place in places:
+        while around and not around[-1].holds(place):
+            around.pop().end = last
+        place.outer = around[-1] if around else None
+        if not place.is_silent:
+            around.append(place)
+        last = place.last
+    for place in around:
+        place.end = last
