@@ -104,7 +104,7 @@ def test_line_breaks_in_a_memory_are_no_damage_and_nothing_is_lost_in_silence(tm
         f'[{KEPT}, {{"memory": "two\nlines"}}, {THIRD}]': ["kept", "two\nlines", "third"],
         f'{{"results": [{KEPT}], "memories": [{THIRD}]}}': ["kept", "third"],
         f"[{KEPT}] [{THIRD}]": ["kept", "stands behind the end of the list, and is left out"],
-        f"[{KEPT},": ["kept", "is missing: the list is cut off"],
+        f"[{KEPT},": ["kept", "is damaged or cut off; it is left out, and all that follows"],
     }
     for data, expected in told.items():
         path.write_text(data)

@@ -1,15 +1,16 @@
 """Programs cut into sections and passages: definitions by themselves, what lies between them in groups.
 
-A section is a definition, or the lines of one (a class, the file) that its own definitions leave: a class
-keeps its head, imports stand together. Its headings are the file's name and the names of the definitions
-around it. Definitions are found by the words that open them, and reach as far as what is indented below. A
-section that is too large is cut between paragraphs, where the indentation is least.
+A section is a definition of several lines, or the lines of one (a class, the file) that its own definitions
+leave. Its headings are the file's name and the names of the definitions around it. Definitions are found by
+the words that open them, and reach as far as what is indented below. A section that is too large is cut
+between paragraphs, where the indentation is least.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
 from commonplace.base.tuples import NamedTuple
@@ -23,7 +24,7 @@ _WIDEST, _LARGEST = 400, 4_000_000  # characters a line on average, characters o
 _LEAST_FILL = 4  # a passage has at least this part of the limit
 _UNEVEN = 3.0  # what a passage costs that is off its share by the limit, against levels of indentation
 # Cost of a cut, besides one for each level of indentation.
-PARAGRAPH, CLOSER, COMMENT, NEVER = 0.5, 2.0, 6.0, 1000.0
+PARAGRAPH, CLOSER, COMMENT, STRING = 0.5, 2.0, 6.0, 6.0
 _DEEPEST = 6  # names of a heading path; what is nested deeper belongs to the last of them
 _INDENT = 4  # columns that count as one level
 _LONGEST_NAME, _LONGEST_LINE = 80, 1_000
@@ -32,35 +33,33 @@ _CLOSES = re.compile(r"[\s)\]}>;,]*(?:(?:else|finally)\b[\s{:]*)?")
 _COMMENTED = re.compile(r"\s*(?:#|//|/?\*)")
 _QUOTES = re.compile("\"\"\"|'''")
 _LEADS = ("#", "//", "/*", "*", "@")
-_IMPORTS = re.compile(r"(?:import|from|package|use|pub use|extern crate)\b")
 _BEFORE = (
     r"[ \t]*(?:(?:export|default|declare|abstract|async|static|public|private|protected|readonly|override"
     r"|unsafe|const|pub(?:\([^()]*\))?)[ \t]+)*"
 )
-# Openings of definitions in Python, JavaScript, TypeScript, Go and Rust. Types without code are definitions
-# only where they take several lines.
+# Openings of definitions in Python, JavaScript, TypeScript, Go and Rust, and whether these are looked into.
 _DEFINITIONS = [
-    (re.compile(_BEFORE + form), is_class, is_type)
-    for form, is_class, is_type in (
-        (r"(?:class|namespace|module|trait|mod)[ \t]+([\w$.]+)", True, False),
-        (r"impl\b(?:<[^{]*?>)?[ \t]+(?:[^{]*?[ \t]for[ \t]+)?([\w:]+)", True, False),
-        (r"(?:interface|enum|type|struct|union)[ \t]+([\w$]+)", False, True),
-        (r"([A-Z]\w*)[ \t]+(?:struct|interface)[ \t]*\{", False, True),
-        (r"func[ \t]+\((?:\w+[ \t]+)?\*?(\w+)[^()]*\)[ \t]*(\w+)", False, False),
-        (r"(?:def|function\b[ \t]*\*?|fn|func|macro_rules!)[ \t]*([\w$]+)", False, False),
-        (r"(?:(?:let|var|const)[ \t]+)?([\w$.]+)[^=(]*=[ \t]*(?:async\b[ \t]*)?class\b", True, False),
+    (re.compile(_BEFORE + form), is_class)
+    for form, is_class in (
+        (r"(?:class|namespace|module|trait|mod)[ \t]+([\w$.]+)", True),
+        (r"impl\b(?:<[^{]*?>)?[ \t]+(?:[^{]*?[ \t]for[ \t]+)?([\w:]+)", True),
+        (r"(?:interface|enum|type|struct|union)[ \t]+([\w$]+)", False),
+        (r"([A-Z]\w*)[ \t]+(?:struct|interface)[ \t]*\{", False),
+        (r"func[ \t]+\((?:\w+[ \t]+)?\*?(\w+)[^()]*\)[ \t]*(\w+)", False),
+        (r"(?:def|function\b[ \t]*\*?|fn|func|macro_rules!)[ \t]*([\w$]+)", False),
+        (r"(?:(?:let|var|const)[ \t]+)?([\w$.]+)[^=(]*=[ \t]*(?:async\b[ \t]*)?class\b", True),
         (
             r"(?:(?:let|var|const)[ \t]+)?([\w$.]+)[^=(]*=[ \t]*(?:async\b[ \t]*)?"
             r"(?:function\b|[\w$]+[ \t]*=>|\(.*=>)",
-            False, False,
+            False,
         ),
         (
             r"(?:(?:get|set)[ \t]+|[*#])?(?!(?:if|for|while|switch|catch|return|with)\b)([\w$]+)[ \t]*"
             r"(?:<[^>]*>)?\([^;]*\{[ \t]*$",
-            False, False,
+            False,
         ),
     )
-]  # fmt: skip
+]
 
 
 class Scope(NamedTuple):
@@ -73,55 +72,36 @@ class Scope(NamedTuple):
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a program into sections and passages, which together cover every non-blank line once."""
-    lines, scopes, imports = note.lines, list[Scope](), set[int]()
+    lines, scopes, strings = note.lines, list[Scope](), _strings(note.lines)
     sums = list(accumulate((structure.width(line) + 1 for line in lines), initial=0))
     if 0 < sums[-1] <= min(_LARGEST, _WIDEST * len(lines)):
-        scopes, imports = list(_scopes(lines, sums, settings.code)), _imports(lines)
-    costs = _costs(lines)
-    for first, last in _strings(lines):
-        if sums[last + 1] - sums[first] <= settings.code:
-            costs[first + 1 : last + 1] = [NEVER] * (last - first)
+        scopes = list(_scopes(lines, sums, strings, settings.code))
+    costs = _costs(lines, strings)
     sections: list[Section] = []
     passages: list[Passage] = []
-    for names, rows in _runs(scopes, imports, lines):
+    for names, rows in _runs(scopes, lines):
         sections.append(Section((note.title, *names), rows[0] + 1, rows[-1] + 1))
         for first, last, text in _cut(rows, lines, sums, costs, settings):
             passages.append(Passage(len(sections) - 1, first + 1, last + 1, text))
     return sections, passages
 
 
-def _runs(
-    scopes: Sequence[Scope], imports: Set[int], lines: Sequence[str]
-) -> Iterator[tuple[tuple[str, ...], list[int]]]:
-    """Yield names and non-blank lines (0-based) of the same innermost definition; imports stand apart."""
-    names, rows, before = tuple[str, ...](), list[int](), None
-    for row, owner in enumerate(_owners(scopes, len(lines))):
-        if not lines[row].strip():
-            continue
-        key = (owner, owner is None and row in imports)
-        opens = owner is not None and owner.first == row
-        if rows and key != before and (opens or not closes(lines[row])):
-            yield names, rows
-            rows = []
-        if not rows:
-            names, before = owner.names if owner else (), key
-        rows.append(row)
+def _runs(scopes: Sequence[Scope], lines: Sequence[str]) -> Iterator[tuple[tuple[str, ...], list[int]]]:
+    """Yield names and non-blank lines (0-based) of the same innermost definition."""
+    owners: list[Scope | None] = [None] * len(lines)
+    for scope in scopes:  # the inner ones behind the outer ones
+        owners[scope.first : scope.last + 1] = [scope] * (scope.last + 1 - scope.first)
+    rows, before = list[int](), None
+    for row, owner in enumerate(owners):
+        if lines[row].strip():
+            opens = owner is not None and owner.first == row
+            if rows and owner is not before and (opens or not closes(lines[row])):
+                yield before.names if before else (), rows
+                rows = []
+            before = before if rows else owner
+            rows.append(row)
     if rows:
-        yield names, rows
-
-
-def _owners(scopes: Sequence[Scope], count: int) -> Iterator[Scope | None]:
-    """Yield the innermost definition of every line; None outside of definitions."""
-    around: list[Scope] = []
-    coming = 0
-    for row in range(count):
-        while around and around[-1].last < row:
-            around.pop()
-        while coming < len(scopes) and scopes[coming].first <= row:
-            if scopes[coming].last >= row:
-                around.append(scopes[coming])
-            coming += 1
-        yield around[-1] if around else None
+        yield before.names if before else (), rows
 
 
 def _cut(
@@ -160,9 +140,9 @@ def _end(rows: Sequence[int], start: int, sums: Sequence[int], costs: Sequence[f
         return end
     rest = size(len(rows))
     share = rest / -(-rest // limit)
-    best, where = NEVER, end
+    best, where = math.inf, end
     for place in range(end, start, -1):
-        if size(place) * _LEAST_FILL < limit and best < NEVER:
+        if size(place) * _LEAST_FILL < limit and best < math.inf:
             break
         cost = costs[rows[place]] + _UNEVEN * ((size(place) - share) / limit) ** 2
         if cost < best:
@@ -178,64 +158,54 @@ def closes(line: str) -> bool:
     return _CLOSES.fullmatch(line) is not None
 
 
-def _costs(lines: Sequence[str]) -> list[float]:
-    """Return the cost of a cut before each line: levels of indentation, closing brackets, comments above."""
+def _costs(lines: Sequence[str], strings: Collection[int]) -> list[float]:
+    """Return the cost of a cut before each line: indentation, closing brackets, comments above, strings."""
     costs: list[float] = []
-    for line, above in zip(lines, ["", *lines], strict=False):
+    for row, (line, above) in enumerate(zip(lines, ["", *lines], strict=False)):
         cost = len(line[: len(line) - len(line.lstrip())].expandtabs(_INDENT)) / _INDENT
         cost += PARAGRAPH if above.strip() else 0.0
         cost += CLOSER if closes(line) else 0.0
+        cost += STRING if row in strings else 0.0
         costs.append(cost + (COMMENT if line.strip() and _COMMENTED.match(above) else 0.0))
     return costs
 
 
-def _strings(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """Return first and last line of strings over several lines, as Python has them."""
-    found, quote, first = list[tuple[int, int]](), "", 0
+def _strings(lines: Sequence[str]) -> set[int]:
+    """Return the lines, from the second on, of strings over several lines, as Python has them."""
+    found, quote, first = set[int](), "", 0
     for row, line in enumerate(lines):
         for mark in _QUOTES.findall(line):
             if not quote:
                 quote, first = mark, row
             elif mark == quote:
-                found += [(first, row)] * (row > first)
+                found |= {*range(first + 1, row + 1)}
                 quote = ""
     return found
 
 
-def _imports(lines: Sequence[str]) -> set[int]:
-    """Return the lines of imports at the margin, with what is indented below them."""
-    found: set[int] = set()
-    for row, line in enumerate(lines):
-        if _IMPORTS.match(line) or (row - 1 in found and (line[:1].isspace() or (line and closes(line)))):
-            found.add(row)
-    return found
-
-
-def _scopes(lines: Sequence[str], sums: Sequence[int], limit: int) -> Iterator[Scope]:
-    """Yield definitions in order, the outer before the inner.
+def _scopes(
+    lines: Sequence[str], sums: Sequence[int], strings: Collection[int], limit: int
+) -> Iterator[Scope]:
+    """Yield definitions of several lines in order, the outer before the inner.
 
     A definition is looked into if it is a class, or larger than `limit`.
     """
     around: list[tuple[Scope, bool]] = []
-    strings = structure.lines_of(*((first + 1, last) for first, last in _strings(lines)))
     for row, line in enumerate(lines):
         while around and around[-1][0].last < row:
             around.pop()
-        if row in strings or (around and not around[-1][1]):
-            continue
         names = around[-1][0].names if around else ()
-        for form, is_class, is_type in _DEFINITIONS if len(names) < _DEEPEST else ():
-            if match := form.match(line, 0, _LONGEST_LINE):
-                last, first = (
-                    _last(lines, row, strings),
-                    _first(lines, row, around[-1][0].first + 1 if around else 0),
-                )
-                if last > row or not is_type:
-                    own = [name[:_LONGEST_NAME] for name in match.groups()]
-                    scope = Scope((*names, *own), first, last)
-                    yield scope
-                    around.append((scope, is_class or sums[last + 1] - sums[first] > limit))
-                break
+        if row in strings or (around and not around[-1][1]) or len(names) >= _DEEPEST:
+            continue
+        matches = ((form.match(line, 0, _LONGEST_LINE), is_class) for form, is_class in _DEFINITIONS)
+        match, is_class = next((one for one in matches if one[0]), (None, False))
+        if match and (last := _last(lines, row, strings)) > row:
+            first = _first(lines, row, around[-1][0].first + 1 if around else 0)
+            own = [name[:_LONGEST_NAME] for name in match.groups()]
+            around.append(
+                (Scope((*names, *own), first, last), is_class or sums[last + 1] - sums[first] > limit)
+            )
+            yield around[-1][0]
 
 
 def _first(lines: Sequence[str], row: int, least: int) -> int:
@@ -251,7 +221,7 @@ def _first(lines: Sequence[str], row: int, least: int) -> int:
     return first
 
 
-def _last(lines: Sequence[str], row: int, strings: Set[int]) -> int:
+def _last(lines: Sequence[str], row: int, strings: Collection[int]) -> int:
     """Return the last line of what a line opens: what is indented or in strings below it, what closes it."""
     depth, last = structure.indent(lines[row]), row
     for below in range(row + 1, len(lines)):

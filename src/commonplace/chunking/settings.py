@@ -27,7 +27,7 @@ class ChunkSettings(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same file would be cut differently."""
-        return f"passages-15:{self.target}:{self.line}:{self.piece}:{self.code}"
+        return f"passages-16:{self.target}:{self.line}:{self.piece}:{self.code}"
 
 
 DEFAULT = ChunkSettings()

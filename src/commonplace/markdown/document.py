@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from posixpath import basename
 
 from commonplace import language
@@ -508,25 +508,17 @@ class Document:
     def unmark(self, statement: Statement) -> Edit:
         """Take what marks a statement as a guess off it: comments of its own, and a prefix.
 
-        Comments count on its lines and on comment lines directly below; private parts stay.
+        Comments count on its lines and on lines directly below.
         """
-        bare, shown, marks = self.bare, self._shown, comments.TENTATIVE
-        below = statement.end
-        numbers = [
-            number
-            for number in range(statement.first - 1, min(len(bare), below))
-            if number < statement.last or not shown[number].strip()
-        ]
-        numbers += takewhile(
-            lambda number: not shown[number].strip() and marks.search(bare[number]),
-            range(below, len(bare)),
-        )
-        done = {number: marks.sub("", bare[number]) for number in numbers}
-        first = statement.first - 1
-        words = _words(statement, shown, turn=False).get(first)
-        if words and (match := comments.GUESS_PREFIX.match(bare[first], words[0])):
-            behind = bare[first][min(match.end(), words[1] - 1) :]
-            done[first] = marks.sub("", bare[first][: match.start()] + behind)
+        first, last = statement.first - 1, statement.last
+        while last < len(self.bare) and comments.TENTATIVE.fullmatch(self.bare[last]):
+            last += 1
+        done = {number: comments.TENTATIVE.sub("", self.bare[number]) for number in range(first, last)}
+        start = structure.opening(done[first])
+        start = hour.end() if (hour := _HOUR.match(done[first], start)) else start
+        start += struck.lead(done[first][start:], turn=False)
+        if match := comments.GUESS_PREFIX.match(done[first], start):
+            done[first] = done[first][:start] + done[first][match.end() :]
         return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:
@@ -601,7 +593,7 @@ def _strike(document: Document, strike: Strike) -> dict[int, str]:
     return changed | {first: f"{line[:at]} {mark}{line[at:]}"}
 
 
-def _words(statement: Statement, shown: Sequence[str], *, turn: bool = True) -> dict[int, tuple[int, int]]:
+def _words(statement: Statement, shown: Sequence[str]) -> dict[int, tuple[int, int]]:
     """Return the span of the words in each shown line (from 0) of a statement, of a turn behind the name."""
     spans: dict[int, tuple[int, int]] = {}
     for number in range(statement.first - 1, statement.last):
@@ -609,7 +601,7 @@ def _words(statement: Statement, shown: Sequence[str], *, turn: bool = True) -> 
         start = structure.opening(text) if is_first else 0
         if is_first and statement.hour and (hour := _HOUR.match(text, start)):
             start = hour.end()
-        start += struck.lead(text[start:], turn=turn and not statement.is_item and is_first)
+        start += struck.lead(text[start:], turn=not statement.is_item and is_first)
         end = len(structure.unnamed(text)[0].rstrip())
         start += len(text[start:]) - len(text[start:].lstrip())
         if start < end:

@@ -1,9 +1,8 @@
 """The days that the stamps of a chat give to its lines (`[05/03/2026, 20:10:00] Ann: …`).
 
-The formats are those of `turns`. A stamp with a day gives it to all lines up to the next stamp that says
-another day, or to a heading; behind the last turn of a section, to the end of its paragraph. One without
-brackets, dash or number (`Dentist 2026-03-08 14:00`) counts where a name comes twice. A stamp with an unknown
-day (`Today at 10:32`, the 31st of June) gives no day.
+The formats are those of `turns`. Stamps count where a name comes twice with a day. One gives its day to all
+lines up to the next stamp that says another day, to a heading or an item; of an item, to that item alone. A
+stamp with an unknown day (`Today at 10:32`, the 31st of June) gives no day.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ _BEFORE = 24  # characters before the colon in which the date and the hour stand
 _DAY = re.compile(r"(\d{1,4})[-/.年](\d{1,2})[-/.月](\d{1,4})")
 _DATED = re.compile(rf"{_DAY.pattern}日?,?\s{{0,2}}{turns.CLOCK}")
 _SAYS_DAY = re.compile(turns.DATE)
-_PLAIN = re.compile(rf"\s*(?:[-*+]\s+)?{turns.DATE},?\s*{turns.CLOCK}\s*")
 _PIVOT = 69  # years of two digits from here on are of the last century, as POSIX has it
 
 
@@ -35,27 +33,16 @@ def days(note: Note) -> tuple[tuple[int, int, str], ...]:
     passed = structure.lines_of(*note.fences, note.front_matter)
     stamped = ((n, turns.stamped(line)) for n, line in turns.timed_lines(text) if n not in passed)
     said = {n: turn for n, turn in stamped if turn and not turns.is_nobody(turn[0])}
-    names = Counter(name for name, stamp in said.values() if _DAY.search(stamp))
-    recurs = max(names.values(), default=0) > 1
-    dated = {
-        number: match
-        for number, (_, stamp) in said.items()
-        if (match := _DAY.search(stamp)) and (recurs or not _PLAIN.fullmatch(stamp))
-    }
+    dated = {n: match for n, (_, stamp) in said.items() if (match := _DAY.search(stamp))}
+    if max(Counter(said[n][0] for n in dated).values(), default=0) < 2:
+        return ()  # appointments
     month_first = _is_month_first([match.groups() for match in dated.values()])
     ends = {heading.line: "" for heading in note.headings}
+    ends |= {n: "" for n, line in enumerate(note.lines, 1) if structure.ITEM.match(line)}
     ends |= {n: "" for n, (_, stamp) in said.items() if _SAYS_DAY.search(stamp)}
-    ends |= {number: _day(*match.groups(), month_first=month_first) for number, match in dated.items()}
-    found, borders = list[tuple[int, int, str]](), [*sorted(ends), len(note.lines) + 1]
-    items = {number for number in said if structure.ITEM.match(note.lines[number - 1])}
-    for first, below in pairwise(borders):
-        if below not in said or first in items:  # other text may follow behind the last turn of a section
-            last = max((n for n in said if first <= n < below and n not in items), default=first)
-            rest = enumerate(note.lines[last : below - 1], last + 1)
-            blank = (
-                n for n, line in rest if structure.ITEM.match(line) or (n > last + 1 and not line.strip())
-            )
-            below = next(blank, below)
+    ends |= {n: _day(*match.groups(), month_first=month_first) for n, match in dated.items()}
+    found = list[tuple[int, int, str]]()
+    for first, below in pairwise([*sorted(ends), len(note.lines) + 1]):
         if found and found[-1][1:] == (first - 1, ends[first]):
             found[-1] = (found[-1][0], below - 1, ends[first])
         elif ends[first]:

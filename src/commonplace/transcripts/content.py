@@ -29,9 +29,6 @@ _DECODER = json.JSONDecoder(strict=False)
 _TOKEN = 16  # characters that a token takes at most which is no text
 
 
-_LEFT_OUT = "it is left out, and all that follows"
-
-
 class Unreadable(ValueError):
     """Why a file is not read as conversations; reading what is too large would fill the memory."""
 
@@ -186,64 +183,51 @@ def parsed(raw: str | bytes) -> object:
         return json.loads(raw, strict=False)
 
 
-def elements(file: IO[bytes], closing: str = "") -> Iterator[object]:
+def elements(file: IO[bytes]) -> Iterator[object]:
     """Yield the elements of a JSON list one by one; at the first unreadable one `Damaged`, and no more.
 
-    `closing` may follow the list. Raises Unreadable.
+    Raises Unreadable.
     """
     characters = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-    text = ""
-    while not text and (data := file.read(_BLOCK)):
-        text = characters(data).lstrip()
-    if not text.startswith("["):
-        yield Damaged(0, "is no JSON list" if text else "is empty")
-        return
-    place, count, is_whole = 1, 0, False
-    while True:
-        check_values(text)
-        while blank := _BETWEEN.match(text, place):
-            place = blank.end()
-            if text.startswith("]", place):
-                yield from _behind(file, text[place + 1 :], closing, count)
-                return
-            value, end = _element(text, place, count + 1, is_whole)
-            if not end:
-                break  # the rest of it is not read yet
-            yield value
-            if end < 0:
-                return
-            place, count = end, count + 1
-            if count > MOST_ELEMENTS:
-                raise Unreadable(f"it has more than {MOST_ELEMENTS:,} elements")
+    text, place, count, is_whole = "", 0, -1, False
+    while not is_whole:
         left = len(text) - place
         if left >= LARGEST:
             raise Unreadable(f"an element has more than {LARGEST >> 20} MiB")
         # Parsed again only when there is twice as much.
         data = file.read(max(_BLOCK, min(left, LARGEST - left)))
         text, place, is_whole = text[place:] + characters(data, not data), 0, not data
+        check_values(text)
+        if count < 0 and (text := text.lstrip()):
+            if text[0] != "[":
+                break
+            count, place = 0, 1
+        while count >= 0 and (between := _BETWEEN.match(text, place)):
+            place = between.end()
+            if text.startswith("]", place):
+                rest = (text[place + 1 :] + file.read(_BLOCK).decode("utf-8", "replace")).strip(NOTHING)
+                why = "stands behind the end of the list, and is left out"
+                yield from [Damaged(count + 1, why)] if rest else []
+                return
+            value, end = _element(text, place)
+            if end < 0 or (is_whole and not end):
+                yield Damaged(count + 1, "is damaged or cut off; it is left out, and all that follows")
+                return
+            if not end or (end == len(text) and not is_whole):
+                break  # the rest of it is not read yet; a number may go on
+            yield value
+            place, count = end, count + 1
+            if count > MOST_ELEMENTS:
+                raise Unreadable(f"it has more than {MOST_ELEMENTS:,} elements")
+    yield Damaged(0, "is no JSON list" if text else "is empty")
 
 
-def _behind(file: IO[bytes], rest: str, closing: str, count: int) -> Iterator[Damaged]:
-    """Yield `Damaged` if text other than `closing` follows a list."""
-    while not (rest := rest.strip(NOTHING)) and (data := file.read(_BLOCK)):
-        rest = data.decode("utf-8", "replace")
-    if rest not in ("", closing):
-        yield Damaged(count + 1, "stands behind the end of the list, and is left out")
-
-
-def _element(text: str, place: int, number: int, is_whole: bool) -> tuple[object, int]:
-    """Return an element and its end: 0 if more has to be read, -1 behind damage."""
+def _element(text: str, place: int) -> tuple[object, int]:
+    """Return an element and its end: 0 for one that is cut off, -1 for a damaged one."""
     try:
-        value, end = _DECODER.raw_decode(text, place)
-        return value, end if is_whole or end < len(text) else 0  # a number may go on
-    except (ValueError, RecursionError) as error:
-        if place == len(text):
-            why = "is missing: the list is cut off"
-        elif isinstance(error, json.JSONDecodeError):
-            is_cut = error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
-            if is_cut and not is_whole:
-                return None, 0
-            why = f"is damaged or cut off at its character {error.pos - place + 1:,}; {_LEFT_OUT}"
-        else:
-            why = f"is nested too deep to be read; {_LEFT_OUT}"
-        return (None, 0) if place == len(text) and not is_whole else (Damaged(number, why), -1)
+        return _DECODER.raw_decode(text, place)
+    except json.JSONDecodeError as error:
+        is_cut = error.msg.startswith("Unterminated") or len(text) - error.pos < _TOKEN
+        return None, 0 if is_cut else -1
+    except (ValueError, RecursionError):
+        return None, -1

@@ -6,9 +6,7 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 
 from __future__ import annotations
 
-import io
 import os
-import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,17 +222,12 @@ def turns(
 
 
 def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
-    """A file that has one value a line, unpacked; a `.json` file may be one. None for others."""
+    """A file that has one value a line, unpacked; None for others."""
     if packed.without_ending(path) != path:
         if why := packed.trouble(path):
             raise Unreadable(why)
         return cast(IO[bytes], _Checked(packed.opened(file, path), _bound(file), content.LARGEST + 1))
-    if not path.lower().endswith(".json"):
-        return None if path.lower().endswith(".zip") else file
-    first = ours.parsed(file.readline(content.LONGEST))
-    more = file.read(1)
-    file.seek(0)
-    return file if isinstance(first, Mapping) and more else None
+    return None if path.lower().endswith((".json", ".zip")) else file
 
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
@@ -294,11 +287,7 @@ def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]
     try:
         value = content.parsed(data)
     except (ValueError, RecursionError):
-        first = re.match(rb'\{\s*"(\w+)"\s*:\s*(?=\[)', data)
-        if first and first[1].decode("ascii", "replace") in keys:
-            yield from content.elements(io.BytesIO(data[first.end() :]), closing="}")
-        else:
-            yield Damaged(0, "is damaged or cut off")
+        yield Damaged(0, "is damaged or cut off")
         return
     whole: Value = value if isinstance(value, Mapping) else {}
     lists = [inner for key in keys if isinstance(inner := whole.get(key), list)]
