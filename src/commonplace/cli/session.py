@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from commonplace.types import Hit, Provenance
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
-# The files behind an index smaller than this are compared in less time than a further process takes.
-SCOUTED_BYTES = 8 << 20
 SERVER_WAIT_S = 60.0  # for a warm server that has taken a question
 AGENT_VARIABLE = "COMMONPLACE_AGENT"  # as `config` has it, whose import a warm search saves
 
@@ -108,23 +106,12 @@ def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything:
 
 
 def memory_to_search(asking: Caller) -> Memory:
-    """Open a memory for one search: its files are looked at while the rest of the program is loaded."""
+    """Open a memory for one search."""
     from commonplace import config
-    from commonplace.base import paths
-
-    reach = asking.reach()
-    settings = config.load(reach.home, agent=asking.agent)
-    sent = None
-    if settings.index.sync_on_search:
-        index = paths.Workspace(reach.home).index
-        if os.path.exists(index) and os.path.getsize(index) >= SCOUTED_BYTES:
-            from commonplace.notes import scan
-
-            sources = scan.sources(os.fspath(reach.home), settings)
-            sent = scan.send_scout(sources) if scan.can_scout() else None
     from commonplace.memory import Memory
 
-    return Memory(reach.home, settings, scout=sent, agent=asking.agent, reach=reach)
+    reach = asking.reach()
+    return Memory(reach.home, config.load(reach.home, agent=asking.agent), agent=asking.agent, reach=reach)
 
 
 def open_memory(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Memory:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from commonplace.base.messages import Message
     from commonplace.index.changes import Patience
-    from commonplace.notes.scan import Listing, Scout
+    from commonplace.notes.scan import Listing
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
 
@@ -74,14 +74,12 @@ class Store:
         lock: str,
         sources: Sequence[Source],
         chunks: ChunkSettings,
-        scout: Scout | None = None,
         contexts: Mapping[str, str] | None = None,
         patience: Patience = (0, 1, 0.0),
         like: str | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
-        A scout looks at the files already.
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
         a search reads a transcript again that is being written. `like` names an index whose vectors a new one
         begins with.
@@ -99,7 +97,6 @@ class Store:
         self._written: set[str] = set()  # own notes that were written while that holds
         self._writes, self._compared = count(1), 0  # numbers of writes; the last before files were compared
         self._last = 0
-        self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
         self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
@@ -266,8 +263,6 @@ class Store:
         if time.monotonic() < self._holds_until and self._read_written():
             return self._held
         self._written.clear()
-        if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
-            return 0
         started = time.thread_time()
         listings = self._look()
         took_s = time.thread_time() - started
@@ -380,24 +375,6 @@ class Store:
             with suppress(IndexUnavailable):
                 self.index.meta["scan"] = whole
 
-    @property
-    def scouted(self) -> bool:
-        """Whether a scout is out, so that there is time for other work before the files are compared."""
-        return self._scout is not None and not self._heard
-
-    def _hear(self) -> bytes:
-        """What the scout found, unless it looked too long ago."""
-        assert self._scout is not None
-        self._heard = True
-        told = self._scout.hear()
-        return told if time.monotonic() < self._scout.started + SCAN_HOLDS_S else b""
-
-    def dismiss(self) -> None:
-        """Call back a scout that was sent: the files are to be looked at later, or not at all."""
-        if self._scout is not None:
-            self._scout.dismiss()
-        self._scout = None
-
     def written(self, path: str = "") -> int:
         """Read an own note that was written at the next search; without a path compare all files.
 
@@ -407,7 +384,6 @@ class Store:
             self._written.add(path)
         else:
             self._holds_until = 0.0
-        self.dismiss()
         self._last = number = next(self._writes)
         return number
 

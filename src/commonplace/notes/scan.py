@@ -5,8 +5,6 @@ from __future__ import annotations
 import marshal
 import os
 import re
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -20,10 +18,6 @@ from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, is
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
 from commonplace.language import composed
-
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -602,67 +596,3 @@ def _character_set(glob: str) -> str:
     except re.error:
         return re.escape(glob)
     return f"[^/{body}]" if negated else f"(?!/)[{body}]"
-
-
-# --- listing in a process ----------------------------------------------------------------------------------
-#
-# A forked process lists the files while this one loads the modules of a search. A thread would not help:
-# imports hold Python's lock, and so does most of the listing.
-
-
-def can_scout() -> bool:
-    """Tell whether a process can list the files meanwhile: by fork (safe on Linux), on a free processor."""
-    return sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
-
-
-def send_scout(sources: Sequence[Source]) -> Scout | None:
-    """Start a process that lists the files of all collections; None if it cannot be started.
-
-    Only for a program without threads, whose locks would never be freed in the copy.
-    """
-    try:
-        return Scout(sources)
-    except OSError:  # no processes or no descriptors left
-        return None
-
-
-class Scout:
-    """A process that lists the files once; dismiss it in every case."""
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        """Start it. Raises OSError."""
-        self.started = time.monotonic()
-        self._reading, writing = os.pipe()
-        try:
-            self._process = os.fork()
-        except OSError:
-            os.close(self._reading)
-            os.close(writing)
-            raise
-        if self._process == 0:
-            _report(sources, writing)
-        os.close(writing)
-
-    def hear(self) -> bytes:
-        """Wait for the fingerprint of the listing; a failed one equals that of no index."""
-        with os.fdopen(self._reading, "rb", closefd=False) as pipe:
-            return pipe.read()
-
-    def dismiss(self) -> None:
-        """End the process."""
-        os.close(self._reading)
-        # The parent of this program may have set the system to forget processes that have ended.
-        with suppress(ProcessLookupError, ChildProcessError):
-            from signal import SIGKILL
-
-            os.kill(self._process, SIGKILL)
-            os.waitpid(self._process, 0)
-
-
-def _report(sources: Sequence[Source], writing: int) -> NoReturn:
-    """List and report, in the forked process; leave the buffers and files of its parent alone."""
-    try:
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(fingerprint(look(sources)))
-    finally:  # errors as well: the other one looks for itself and meets them
-        os._exit(0)

@@ -196,21 +196,9 @@ class Answerer:
         return result, outcome
 
     def _compared(self, request: Request) -> tuple[Outcome, int]:
-        """Search an index that was compared with the files; return how many are stale as well.
-
-        While a scout is out to the files the index is searched as it stands, which nearly always is as it
-        should be; otherwise it is searched again.
-        """
-        store = self.store
-        compare = self._settings.index.sync_on_search or store.empty
-        if compare and store.scouted:
-            index, version = store.index, store.index.version
-            outcome = self._search(request)
-            stale = store.freshen()
-            if store.index is index and index.version == version:
-                return outcome, stale
-        else:
-            stale = store.freshen(request.since) if compare else 0
+        """Search an index that was compared with the files; return how many are stale as well."""
+        compare = self._settings.index.sync_on_search or self.store.empty
+        stale = self.store.freshen(request.since) if compare else 0
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
