@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
-    from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.search.generation import Writer
     from commonplace.types import (
@@ -117,7 +116,6 @@ class Memory:
         settings: config.Settings,
         *,
         embedder: Embedder | None = None,
-        scout: Scout | None = None,
         agent: str = "",
         reach: Reach | None = None,
         overrides: Mapping[str, object] | None = None,
@@ -125,7 +123,6 @@ class Memory:
     ) -> None:
         """Bind to a workspace folder; callers use `Memory.open`. Nothing is read or written until needed.
 
-        A scout that was sent to the files of the workspace saves the first search from looking itself;
         `agent` is who asks, for the record of use. A `reach` names further workspaces, which questions are
         put to as well, with the settings of each and these `overrides`, and says whether this one may be
         written.
@@ -144,7 +141,7 @@ class Memory:
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
         self._like = os.fspath(self.workspace.index) if lab.reuses else None
-        self._store = self._make_store(scout)
+        self._store = self._make_store()
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._journal = Journal(self.workspace, settings.usage, folder, agent)
@@ -157,7 +154,7 @@ class Memory:
         self._beside_lock = fork.renewed(threading.RLock())
         self._waits = False  # whether entries of ours wait for notes that another program was writing
 
-    def _make_store(self, scout: Scout | None = None) -> Store:
+    def _make_store(self) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
         path = self._index_path or self.workspace.index
         lock = path.with_suffix(".lock") if self._index_path else paths.lock_file(self.workspace, "sync")
@@ -166,7 +163,6 @@ class Memory:
             os.fspath(lock),
             sources(self),
             self._chunks,
-            scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
             (100_000, 50, 600.0),  # growth in bytes or messages, or seconds of rest, of a transcript
             self._like,
@@ -221,7 +217,6 @@ class Memory:
     def close(self) -> None:
         """Release the index; the object can be used again, it then opens anew."""
         with self._lock:
-            self._store.dismiss()
             with self._beside_lock:
                 beside = [] if self._beside is None else [self._beside.store]
             parts: list[Any] = [self._store, *beside, self._answerer, self._current, self._journal]
@@ -266,7 +261,6 @@ class Memory:
         check_moment("now", now)
         if provenance is not None:
             check_kind("provenance", provenance, Provenance, 'a commonplace.types.Provenance(by="agent")')
-        self._store.dismiss()
         now = now or datetime.now()
         day = _one_day(on, now.date())
         write = partial(
@@ -306,14 +300,12 @@ class Memory:
 
     def _queue(self, entry: Entry) -> Written:
         """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
-        from commonplace.storage.files import Busy
         from commonplace.storage.queue import Queue
         from commonplace.types import Written
 
         note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())
         path = note.relative_to(self.workspace.root).as_posix()
-        if not Queue(self.workspace).append(entry):
-            raise Busy(path, "another program is writing it, and no more entries can wait; try again")
+        Queue(self.workspace).append(entry)
         self._waits = True
         told = "{path} is being written by another program; the entry waits, and the next sync writes it"
         return Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
@@ -469,7 +461,6 @@ class Memory:
             return Undone(
                 tuple(plan.run for plan in planned), diff, dry_run=True, skipped=skipped, basis=basis
             )
-        self._store.dismiss()
         done = undoing.undo(
             self.workspace,
             planned[-1].run.id,

@@ -228,21 +228,6 @@ def test_a_queue_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
     assert one.state.trouble == ""
 
 
-def test_a_full_spool_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "memory").mkdir()
-    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
-        one = IndexWorker(memory)
-        one._spool = Queue(memory.workspace, max_bytes=10_000)
-        with locked(paths.lock_file(memory.workspace, "notes")):
-            for number in range(30):
-                one.submit(entry(f"entry {number} " + "x" * 1000))
-            until(lambda: one.state.queued == 0)
-        assert one.stop(60) is False
-        assert 0 < one.state.lost < 30
-        assert one.state.written == 30 - one.state.lost
-        assert f"{one.state.lost} entries were lost" in caplog.text
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written(memory: Memory, worker: Make) -> None:
     folder = memory.workspace.memory_dir

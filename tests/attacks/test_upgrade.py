@@ -91,7 +91,7 @@ def workspace(tmp_path: Path, use: Rules) -> Path:
     with state.writing(paths.Workspace(root)) as connection:
         for text in (f"reach it with {TOKEN}", "plain"):
             entry = json.dumps({"text": text, "at": "2026-01-02T03:04:05"})
-            connection.execute("INSERT INTO queue(size, data) VALUES (1, ?)", (entry,))
+            connection.execute("INSERT INTO queue(data) VALUES (?)", (entry,))
     (paths.Workspace(root).state / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
     cache = AnswerCache()
     cache.keep(

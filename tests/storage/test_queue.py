@@ -57,18 +57,18 @@ def test_entries_come_out_as_they_went_in(queue: Queue) -> None:
         entry("两行\nwith a \u2028 in it", heading="A heading"),
         entry("who", provenance=Provenance("tool", "nanobot", "s1", "2026-02-13T09:30:00")),
     ]
-    assert queue.extend(wanted) == 3
-    assert queue.waiting() == Waiting(3, 0, 0)
+    queue.extend(wanted)
+    assert queue.waiting() == Waiting(3, 0)
     found: list[Entry] = []
     assert queue.drain(found.extend) == Drained(written=3)
     assert found == wanted
-    assert queue.waiting() == Waiting(0, 0, 0)
+    assert queue.waiting() == Waiting(0, 0)
     assert queue.empty
 
 
 def test_nothing_is_made_before_there_is_something_to_keep(queue: Queue) -> None:
     assert queue.empty
-    assert queue.waiting() == Waiting(0, 0, 0)
+    assert queue.waiting() == Waiting(0, 0)
     assert queue.drain(lambda entries: None) == Drained()
     assert not queue.workspace.state.exists()
 
@@ -102,14 +102,14 @@ def test_batches_hold_entries_of_one_day_in_order(queue: Queue) -> None:
 def test_what_is_no_entry_is_set_aside(queue: Queue, data: str) -> None:
     queue.append(entry("before"))
     with state.writing(queue.workspace) as connection:
-        connection.execute("INSERT INTO queue(size, data) VALUES (1, ?)", (data,))
+        connection.execute("INSERT INTO queue(data) VALUES (?)", (data,))
     queue.append(entry("after"))
     found: list[str] = []
     report = queue.drain(lambda entries: found.extend(e.text for e in entries))
     assert (report.written, report.set_aside, report.trouble) == (2, 1, "")
     assert found == ["before", "after"]
     assert queue.set_aside.read_text("utf-8") == f"{data}\n"
-    assert queue.waiting() == Waiting(0, 1, 0)
+    assert queue.waiting() == Waiting(0, 1)
 
 
 def test_a_writer_that_nobody_knows_is_not_trusted(queue: Queue) -> None:
@@ -117,16 +117,6 @@ def test_a_writer_that_nobody_knows_is_not_trusted(queue: Queue) -> None:
     read = decode(line).provenance
     assert read is not None
     assert read.by == "untrusted"
-
-
-def test_a_full_queue_refuses_and_says_so_once(workspace: paths.Workspace) -> None:
-    queue = Queue(workspace, max_bytes=260)
-    taken = [queue.append(entry("x" * 60)) for _ in range(5)]
-    assert taken == [True, True, False, False, False]
-    assert queue.waiting() == Waiting(2, 0, 3)
-    assert queue.drain(lambda entries: None) == Drained(written=2, refused=3)
-    assert queue.drain(lambda entries: None) == Drained()
-    assert queue.append(entry("room again"))
 
 
 def test_what_no_note_takes_for_now_waits_on(queue: Queue) -> None:

@@ -252,20 +252,17 @@ class IndexWorker:
             if not self._held:
                 self._held = [self._queue.popleft() for _ in range(min(_AT_ONCE, len(self._queue)))]
             try:
-                taken = self._spool.extend(self._held)
+                self._spool.extend(self._held)
             except CommonplaceError as error:
                 self._tell("spool", str(error))
                 return False
-            self._put += taken
-            self._lost += len(self._held) - taken
+            self._put += len(self._held)
             self._held = ()
             if not self._spool_only:
                 self._writing.call()
         self._tell("spool", "")
         if self._lost > self._lost_told:
-            logger.error(
-                "%d entries were lost: neither memory nor spool had room", self._lost - self._lost_told
-            )
+            logger.error("%d entries were lost: the spool could not be written", self._lost - self._lost_told)
             self._lost_told = self._lost
         return True
 
@@ -275,8 +272,6 @@ class IndexWorker:
         self._tell("notes", drained.trouble)
         if drained.set_aside:
             logger.warning("%d entries fit into no note: %s", drained.set_aside, self._spool.set_aside)
-        if drained.refused:
-            logger.error("%d entries were refused before, since there was no room", drained.refused)
         if drained.written:
             self._written += drained.written
             self._syncing.call()

@@ -116,8 +116,6 @@ def _write_queue_down(memory: Memory) -> None:
     if done.set_aside:
         number = count(done.set_aside, "entry", "entries")
         failures.warn(f"{number} could not be written into a note; see {paths.shown(queue.set_aside)}")
-    if done.refused:
-        failures.warn(f"{count(done.refused, 'entry', 'entries')} were not kept: the queue was full")
 
 
 @command("watch")
@@ -167,7 +165,7 @@ def status(ctx: click.Context, only_paths: bool, form: str) -> None:
 
 
 def _waiting(memory: Memory) -> Iterator[str]:
-    """Report overwritten notes, and entries that wait, fit into no note, or found no room."""
+    """Report overwritten notes, and entries that wait or fit into no note."""
     from commonplace.cli.corrections import overwritten
     from commonplace.storage.queue import Queue
 
@@ -181,8 +179,6 @@ def _waiting(memory: Memory) -> Iterator[str]:
     if held.set_aside:
         number = count(held.set_aside, "entry", "entries")
         yield f"{number} could not be written into a note; see {paths.shown(queue.set_aside)}"
-    if held.refused:
-        yield f"{count(held.refused, 'entry', 'entries')} were not kept: the queue was full"
 
 
 @command("usage", excluding=[("--last", "--days"), ("--last", "--never"), ("--last", "--clear")])

@@ -108,13 +108,6 @@ def spool(case: Case) -> Iterator[Finding]:
         )
         look = message("spool.look", "look at {file}, then delete it", file=paths.shown(queue.set_aside))
         yield Finding("stores.spool_damaged", "warning", told, look)
-    if held.refused:
-        yield Finding(
-            "stores.spool_full",
-            "warning",
-            message("spool.full", "{n:entry|entries} were not kept: the queue was full", n=held.refused),
-            message("spool.room", "`commonplace sync` makes room"),
-        )
 
 
 def caches(case: Case) -> Iterator[Finding]:

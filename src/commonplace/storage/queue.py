@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, get_args
 from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LockTimeout, locked
-from commonplace.storage import keyvalue, state
+from commonplace.storage import state
 from commonplace.types import Entry, Provenance
 from commonplace.types.changes import Writer
 
@@ -28,32 +28,28 @@ if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-MAX_BYTES = 64_000_000  # of all entries; about 60,000 entries
 _SET_ASIDE = "set-aside.jsonl"
-_REFUSED = "refused"
 _MARKS = ("long_term", "tentative")
 Write = Callable[[Sequence[Entry]], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The numbers of entries that wait, that were set aside, and that were refused by a full queue."""
+    """The numbers of entries that wait, and that were set aside."""
 
     entries: int
     set_aside: int
-    refused: int
 
 
 @dataclass(slots=True)
 class Drained:
-    """The numbers of entries that a drain wrote and set aside, and that were refused before it.
+    """The numbers of entries that a drain wrote and set aside.
 
     `trouble` is the first error; `busy` is true if another process was draining.
     """
 
     written: int = 0
     set_aside: int = 0
-    refused: int = 0
     trouble: str = ""
     busy: bool = False
 
@@ -61,9 +57,9 @@ class Drained:
 class Queue:
     """The waiting entries of one workspace; safe for threads, processes and kills."""
 
-    def __init__(self, workspace: paths.Workspace, *, max_bytes: int = MAX_BYTES) -> None:
-        """Set the workspace and the limit in bytes; the file is made by the first append."""
-        self.workspace, self.max_bytes = workspace, max_bytes
+    def __init__(self, workspace: paths.Workspace) -> None:
+        """Set the workspace; the file is made by the first append."""
+        self.workspace = workspace
 
     @property
     def set_aside(self) -> Path:
@@ -75,31 +71,20 @@ class Queue:
         """Tell whether the queue is empty. Raises NoteUnreadable."""
         return not state.rows(self.workspace, "SELECT 1 FROM queue LIMIT 1")
 
-    def append(self, entry: Entry) -> bool:
-        """Append an entry; return false if the queue is full. Raises as `extend` does."""
-        return self.extend([entry]) == 1
+    def append(self, entry: Entry) -> None:
+        """Append an entry. Raises as `extend` does."""
+        self.extend([entry])
 
-    def extend(self, entries: Sequence[Entry]) -> int:
-        """Append entries until the queue is full; return the number of entries that were not refused.
+    def extend(self, entries: Sequence[Entry]) -> None:
+        """Append entries, without secrets and private parts; skip blank entries.
 
-        Secrets and private parts are removed, blank entries skipped. An entry survives a kill at once, and a
-        power cut some seconds later. Raises AccessDenied and NoteUnreadable, without appending any.
+        An entry survives a kill at once, and a power cut some seconds later. Raises AccessDenied and
+        NoteUnreadable, without appending any.
         """
         self.workspace.check_writable()
-        cleaned = list(map(clean, entries))
-        values = [encode(entry) for entry in cleaned if entry.text.strip()]
+        values = [(encode(clean(entry)),) for entry in entries if entry.text.strip()]
         with state.writing(self.workspace, durable=False) as connection:
-            ((used,),) = connection.execute("SELECT total(size) FROM queue").fetchall()
-            room, taken = self.max_bytes - float(str(used)), list[tuple[int, str]]()
-            for value in values:
-                room -= len(value)
-                if room < 0:
-                    break
-                taken.append((len(value), value))
-            connection.executemany("INSERT INTO queue(size, data) VALUES (?, ?)", taken)
-        if refused := len(values) - len(taken):
-            keyvalue.update(self.workspace, _REFUSED, "", lambda was: {"n": (was or {"n": 0})["n"] + refused})
-        return len(entries) - refused
+            connection.executemany("INSERT INTO queue(data) VALUES (?)", values)
 
     def drain(self, write: Write, *, wait_s: float = 0.0, batch: int = 200) -> Drained:
         """Pass the waiting entries to `write`, one day at a time, and delete them when it returns.
@@ -113,7 +98,7 @@ class Queue:
         if self.workspace.reader is not None:  # a reader may not write notes
             return done
         try:
-            if not self.empty or keyvalue.read(self.workspace, _REFUSED):
+            if not self.empty:
                 with locked(paths.lock_file(self.workspace, "drain"), wait_s):
                     self._drain(write, batch, done)
         except LockTimeout:
@@ -123,9 +108,6 @@ class Queue:
         return done
 
     def _drain(self, write: Write, batch: int, done: Drained) -> None:
-        if refused := keyvalue.read(self.workspace, _REFUSED):
-            done.refused = refused["n"]
-            keyvalue.remove(self.workspace, _REFUSED, [""])
         blocked, place = set[str](), 0
         ((last,),) = state.rows(self.workspace, "SELECT ifnull(max(id), 0) FROM queue") or [(0,)]
         query = "SELECT id, data FROM queue WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
@@ -160,12 +142,11 @@ class Queue:
             connection.executemany("DELETE FROM queue WHERE id = ? AND data = ?", rows)
 
     def waiting(self) -> Waiting:
-        """Count the entries that wait, were set aside, and were refused. Raises NoteUnreadable."""
-        found = state.rows(self.workspace, "SELECT count(size) FROM queue") or [(0,)]
-        lines = 0
-        with suppress(OSError):
-            lines = self.workspace.kept.read(_SET_ASIDE, limit=MAX_BYTES).count(b"\n")
-        return Waiting(found[0][0], lines, (keyvalue.read(self.workspace, _REFUSED) or {"n": 0})["n"])
+        """Count the entries that wait, and that were set aside. Raises NoteUnreadable."""
+        found = state.rows(self.workspace, "SELECT count(*) FROM queue") or [(0,)]
+        with suppress(OSError), self.workspace.kept.open(_SET_ASIDE) as file:
+            return Waiting(found[0][0], sum(1 for _ in file))
+        return Waiting(found[0][0], 0)
 
 
 def _decoded(data: str | bytes) -> Entry | None:

@@ -68,7 +68,7 @@ export const NAMES = {
   "workspace.folder": "文件夹", "workspace.writable": "能否写入", "workspace.ignore": "git 忽略", "workspace.folders": "笔记文件夹", "workspace.collections": "集合的文件夹", "workspace.links": "链接", "workspace.leading_out": "指向外面的链接", "workspace.nested": "套在另一个笔记库里", "workspace.clock": "文件时间", "workspace.days": "未来的日期", "workspace.zone": "时区",
   "notes.readable": "能否读取", "notes.names": "文件名", "notes.noted": "读取时的提示",
   "index.file": "索引文件", "index.elsewhere": "另一份索引", "index.opens": "能否打开", "index.identity": "由谁生成", "index.integrity": "文件完整性", "index.rows": "内容一致性", "index.vectors": "向量", "index.orphans": "多余的向量", "index.model": "所用的模型", "index.fresh": "是否最新", "index.scripts": "支持的文字", "index.leftovers": "临时文件", "index.erasing": "没做完的抹去", "index.overwritten": "被别的程序覆盖的内容", "index.locks": "正在运行的程序",
-  "stores.ledger": "费用记录", "stores.usage": "使用记录", "stores.spool": "待写入的条目", "stores.spool_full": "待写入的条目太多", "stores.spool_damaged": "损坏的待写条目", "stores.history": "改动记录", "stores.foreign": "记录的签名", "stores.unsigned": "没有签名的记录", "stores.key": "签名密钥",
+  "stores.ledger": "费用记录", "stores.usage": "使用记录", "stores.spool": "待写入的条目", "stores.spool_damaged": "损坏的待写条目", "stores.history": "改动记录", "stores.foreign": "记录的签名", "stores.unsigned": "没有签名的记录", "stores.key": "签名密钥",
   "disk.space": "剩余空间", "disk.files": "可新建的文件数", "permissions.settings": "设置文件", "permissions.keys": "密钥文件", "permissions.caches": "缓存文件夹", "permissions.folders": "私有文件夹", "permissions.owners": "文件归属",
   "clients.none": "接入的客户端", "clients.hooks": "钩子",
   "schedule.night": "夜间整理", "schedule.watcher": "监视笔记的服务", "schedule.last": "上一次夜间整理", "schedule.strays": "多余的任务", "schedule.others": "未能查看的任务",
