@@ -12,7 +12,7 @@ import pytest
 from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.memory import Memory
-from commonplace.storage import journal, keyvalue, state, taking_over
+from commonplace.storage import keyvalue, state, taking_over
 from commonplace.storage.queue import Queue
 
 LEFT = Path(__file__).with_name("version_0_1.zip")
@@ -39,7 +39,6 @@ def seen(notes: Path) -> dict[str, object]:
         assert not queue.drain(memory.capture).trouble
         hits = [hit.text for hit in memory.search("gas").hits]
     return {
-        "runs": [(run.about.title, run.kept) for run in journal.listed(workspace)],
         "state": sorted(
             [kind for (kind,) in state.rows(workspace, "SELECT kind FROM value")]
             + ["overwritten" for _ in state.rows(workspace, "SELECT name FROM overwritten")]
@@ -52,12 +51,8 @@ def seen(notes: Path) -> dict[str, object]:
     }
 
 
-def test_all_that_was_signed_goes_on(notes: Path) -> None:
+def test_entries_and_receipts_go_on(notes: Path) -> None:
     found = seen(notes)
-    assert [title for title, _ in found["runs"]][-3:] == [  # type: ignore[index]
-        "correct MEMORY.md#L5", "remember Ann likes green tea.", "remember Gas costs 30 euros a month.",
-    ]  # fmt: skip
-    assert len(found["runs"]) == 5  # type: ignore[arg-type]
     assert {"import", "import key"} <= set(found["state"])  # type: ignore[call-overload]
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: agent; agent: claude; session: s1;" in texts
@@ -66,18 +61,9 @@ def test_all_that_was_signed_goes_on(notes: Path) -> None:
     assert any("Gas costs 40" in text for text in found["hits"])  # type: ignore[attr-defined]
 
 
-def test_a_change_of_before_can_be_taken_back(notes: Path) -> None:
-    memory = Memory.open(notes)
-    with memory:
-        named = next(run.id for run in journal.listed(memory.workspace) if run.about.kind == "correct")
-        memory.undo(named)
-    assert "- Gas costs 30 euros a month.\n" in (notes / "MEMORY.md").read_text()
-
-
 def test_without_the_key_nothing_in_it_is_done(notes: Path) -> None:
     os.remove(paths.user_config_dir() / "signing.key")
     found = seen(notes)
-    assert found["runs"] == []
     assert found["state"] == []
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: untrusted;" in texts
@@ -93,7 +79,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-@pytest.mark.parametrize("step", range(1, 31))
+@pytest.mark.parametrize("step", range(1, 27))
 def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     left = step
 
@@ -115,7 +101,6 @@ def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pyte
         with pytest.raises(Killed):
             taking_over.run(paths.Workspace(notes))
     found = seen(notes)
-    assert len(found["runs"]) == 5  # type: ignore[arg-type]
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert texts.count("Kim moved to Oslo.") == texts.count("A stranger says hi.") == 1
     assert found["old"] == [".gitignore", "old"]

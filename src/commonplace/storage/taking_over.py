@@ -1,9 +1,9 @@
 """Migration of the state of version 0.1 from `.commonplace/` in the workspace; runs once.
 
-Its records are signed with the user's key: a keyed BLAKE2b digest (RFC 7693) of their kind and JSON. Records
-without a valid signature came with the folder from elsewhere and are ignored, except waiting entries:
-they are written as `untrusted`. Everything is copied first and then moved to `.commonplace/old/` unchanged,
-so after a kill the next process does the rest.
+Entries that wait, marks of sessions and receipts of imports are copied; then all of it is moved to
+`.commonplace/old/` unchanged, so after a kill the next process does the rest. The records are signed with
+the user's key: a keyed BLAKE2b digest (RFC 7693) of their kind and JSON. Records without a valid signature
+came with the folder from elsewhere and are ignored, except waiting entries: they are written as `untrusted`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import count
@@ -25,14 +23,11 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.locks import locked
 from commonplace.base.root import Root
 from commonplace.config import files
-from commonplace.storage import journal, keyvalue, queue
+from commonplace.storage import keyvalue, queue
 from commonplace.storage.queue import Queue
 from commonplace.types import Entry, Provenance
 
 OLD = "old"
-_KINDS = {"erasing": "erasing", "requests": "request", "pending": "pending"}  # folders of records
-_RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_SIDES = re.compile(r".*/\d+\.(?:z|before|after)")
 _LARGE = 1 << 30
 
 
@@ -54,11 +49,10 @@ def run(workspace: paths.Workspace) -> str:
             held.enter_context(locked(paths.lock_file(workspace, name)))
         old = _Old(workspace)
         with records.translated(workspace.derived):
-            entries, runs = old.entries(), old.runs()
-            old.records()
+            entries, marks = old.entries(), old.records()
             old.move()
-    aside = f"the rest is in {paths.shown(workspace.derived / OLD)}, and can be deleted"
-    return f"the state of version 0.1 was taken over ({entries} waiting entries, {runs} changes); {aside}"
+    aside = f"its history is in {paths.shown(workspace.derived / OLD)}, cannot be undone, and can be deleted"
+    return f"the state of version 0.1 was taken over ({entries} waiting entries, {marks} sessions); {aside}"
 
 
 def take(workspace: paths.Workspace) -> None:
@@ -129,50 +123,15 @@ class _Old:
             entry = replace(entry, provenance=Provenance("untrusted"), long_term=False, tentative=False)
         return entry
 
-    def runs(self) -> int:
-        """Copy the signed changes into the journal; return their number."""
-        count, known = 0, set(journal.names(self.workspace))
-        for name in self.names("history"):
-            if name not in known and _RUN.fullmatch(name):
-                with suppress(ValueError, TypeError, KeyError):
-                    run = journal.decode(name, self.read(f"history/{name}/run.json", "history"))
-                    journal.put(self.workspace, run, [*self.sides(f"history/{name}")])
-                    count += 1
-        return count
-
-    def sides(self, folder: str) -> Iterator[bytes]:
-        """Yield the bytes of the files of a change: `0.before`, `0.after`, or both in `0.z`."""
-        for path in filter(_SIDES.fullmatch, self.regular(folder)):
-            data = self.load(path)
-            if path.endswith(".z"):
-                sizes, _, data = records.unpacked(data).partition(b"\n")
-                before, _, after = sizes.partition(b" ")
-                end = int(before) if before.isdigit() else 0
-                yield from [data[:end]] * before.isdigit() + [data[end:]] * after.isdigit()
-            else:
-                yield data
-
-    def records(self) -> None:
-        """Copy the signed records of forgetting, sessions and imports."""
-        for kind, name, record in self.signed():
-            if kind == "pending":
-                self.put("session", keyvalue.of_session(str(record.get("session"))), record)
-            elif kind == "imports":
-                self.put("import key", "", {"key": self.keys[0].hex()})
-                for number, row in enumerate(record.get("imports", ())):
-                    self.put("import", f"{number:020}-{row.get('run')}", row)
-            else:
-                self.put(kind, name, record)
-
-    def signed(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield the kind, the name and the value of each record."""
-        for folder, kind in _KINDS.items():
-            for path in self.regular(folder):
-                if path.endswith(".json") and (record := self.read(path, kind)):
-                    yield kind, Path(path).stem, record
-        for kind in ("consolidated", "imports"):
-            if record := self.read(f"{kind}.json", kind):
-                yield kind, "", record
+    def records(self) -> int:
+        """Copy the signed marks of sessions and receipts of imports; return the number of sessions."""
+        marks = [record for path in self.regular("pending") if (record := self.read(path, "pending"))]
+        for mark in marks:
+            self.put("session", keyvalue.of_session(str(mark.get("session"))), mark)
+        for number, row in enumerate(self.read("imports.json", "imports").get("imports", ())):
+            self.put("import key", "", {"key": self.keys[0].hex()})
+            self.put("import", f"{number:020}-{row.get('run')}", row)
+        return len(marks)
 
     def put(self, kind: str, name: str, value: dict[str, Any]) -> None:
         """Add a value to the new state, unless it exists."""
