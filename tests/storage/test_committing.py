@@ -209,7 +209,7 @@ def hinder(what: str, ask: Ask, workspace: paths.Workspace, monkeypatch: pytest.
 
 
 HINDRANCES = {
-    "detached": "no branch", "bare": "no work tree", "missing": "not installed", "index.lock": "index.lock",
+    "detached": "no branch", "bare": "no plain repository", "missing": "not installed", "index.lock": "index.lock",
     "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert", "slow": "longer than",
     "BISECT_LOG": "a bisect", "rebase-merge": "a rebase", "sequencer": "a cherry-pick", "broken": "not a git",
 }  # fmt: skip

@@ -79,7 +79,7 @@ def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tup
             ours[path] = sides[1]
     lacks = f"not committed: {', '.join(left_out)}" if left_out else ""
     if not ours:
-        return repository.find_message(head, f"Run: {run.id}"), lacks
+        return "", lacks
     staged = _staged(repository, [held, edits, ours])
     made, about = head, run.about
     if edits:

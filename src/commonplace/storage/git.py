@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,8 @@ from commonplace.render import screen
 TIMEOUT_S = 20.0  # a call; a healthy one takes milliseconds
 _MOST_OUTPUT = 256_000_000  # bytes of one answer
 _BRANCH = re.compile(r"ref: (refs/heads/[^\s\x00-\x1f]+)\n?")
-_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT = re.compile(r"[0-9a-f]{40}")
+_ZERO = "0" * 40
 # Environment variables passed to git: always, and to the two calls that read the user's own settings.
 _KEPT = "HOME XDG_CONFIG_HOME TMPDIR LD_LIBRARY_PATH DYLD_LIBRARY_PATH".split()
 _KEPT_TO_FIND = "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES".split()
@@ -37,7 +39,7 @@ _ENVIRONMENT = {
 _FLAGS = ("core.fsmonitor=false", "safe.bareRepository=explicit", "core.splitIndex=false")
 _CARRIED = ("core.autocrlf", "core.eol", "core.ignorecase", "core.sharedrepository", "core.logallrefupdates")
 _PATHS = ("core.excludesfile", "core.attributesfile")  # taken from the user's own settings alone
-_BESIDE = ("refs", "packed-refs", "info", "shallow")  # entries of a git folder, linked into its view
+_BESIDE = ("refs", "packed-refs", "info", "shallow", "logs")  # entries of a git folder, linked into its view
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge is", "CHERRY_PICK_HEAD": "a cherry-pick is", "REVERT_HEAD": "a revert is",
     "rebase-merge": "a rebase is", "rebase-apply": "a rebase is", "sequencer": "a cherry-pick is",
@@ -69,40 +71,38 @@ class Repository:
             return os.fsdecode(_call(program, arguments, folder, kept | fixed))
 
         names = ("is-bare-repository", "is-inside-work-tree", "show-object-format", "absolute-git-dir")
-        asked = ask("rev-parse", *(f"--{name}" for name in (*names, "git-common-dir")))
-        bare, inside, hashes, private, common, *_ = asked.split("\n")
-        if (bare, inside) != ("false", "true"):
-            raise GitError("the repository has no work tree here")
-        self._private, self._common = (Path(os.path.realpath(folder / path)) for path in (private, common))
+        bare, inside, hashes, place, *_ = ask("rev-parse", *(f"--{name}" for name in names)).split("\n")
         rows = ask("config", "--list", "-z", "--show-scope").split("\0")
         scoped = [
             (scope, row.partition("\n")[::2]) for scope, row in zip(rows[::2], rows[1::2], strict=False)
         ]
-        settings = dict(pair for _, pair in scoped)
-        if (stored := settings.get("extensions.refstorage", "files")) != "files":
-            raise GitError(f"its refs are stored as {stored}, which is not supported")
-        self.top = _top(folder, self._private, self._common, settings.get("core.worktree", ""))
-        self.zero = "0" * (64 if hashes == "sha256" else 40)
-        for place in {self._private, self._common}:
-            _refuse_links(place)
+        settings, self._folder = dict(pair for _, pair in scoped), Path(place)
+        # A stranger's `.git` may lead into another repository of the owner's.
+        self.top = next(one for one in (folder, *folder.parents) if os.path.lexists(one / ".git"))
+        is_plain = self._folder == self.top / ".git" and not self._folder.is_symlink()
+        if (bare, inside) != ("false", "true") or not is_plain or "core.worktree" in settings:
+            raise GitError("it is no plain repository (but a bare one, a linked work tree or a submodule)")
+        if (hashes, settings.get("extensions.refstorage", "files")) != ("sha1", "files"):
+            raise GitError("its objects or refs are stored in a way that is not supported")
+        _refuse_links(self._folder)
         said = [settings.get(f"author.{one}") or settings.get(f"user.{one}") for one in ("name", "email")]
         author = said[0], said[1] or os.environ.get("EMAIL")
         by = author if all(author) else ("commonplace", "commonplace@localhost")
         who = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
         self._environment = {name: kept[name] for name in _KEPT if name in kept} | fixed | {
             **{f"GIT_{one}": str(by[place % 2]) for place, one in enumerate(who)},
-            "GIT_DIR": os.fspath(view), "GIT_OBJECT_DIRECTORY": os.fspath(self._common / "objects"),
+            "GIT_DIR": os.fspath(view), "GIT_OBJECT_DIRECTORY": os.fspath(self._folder / "objects"),
             "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
         }  # fmt: skip
         (view / "HEAD").write_text(self._head())
-        (view / "config").write_text(_configuration(settings, hashes))
+        (view / "config").write_text(_configuration(settings))
         own = dict(pair for scope, pair in scoped if scope in ("system", "global"))
         self._flags = [f"{name}={own[name]}" for name in _PATHS if name in own]
-        for path in (*(self._common / name for name in _BESIDE), *self._private.glob("sharedindex.*")):
-            (view / path.name).symlink_to(path)
+        for name in _BESIDE:
+            (view / name).symlink_to(self._folder / name)
 
     def _head(self) -> str:
-        head = (self._private / "HEAD").read_text(errors="replace")
+        head = (self._folder / "HEAD").read_text(errors="replace")
         if not _BRANCH.fullmatch(head) and not _OBJECT.fullmatch(head.strip()):
             raise GitError("not a git repository whose HEAD can be read")
         return head
@@ -111,7 +111,7 @@ class Repository:
         self, *arguments: str, data: bytes = b"", index: Path | None = None, allowed: Sequence[int] = (0,)
     ) -> bytes:
         """Run a command of git in the view; return its output if its exit code is `allowed`."""
-        environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._private / "index")}
+        environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._folder / "index")}
         folder = self._view
         if arguments[0] in ("check-ignore", "check-attr", "hash-object"):  # which read rules of the work tree
             environment["GIT_WORK_TREE"] = os.fspath(folder := self.top)
@@ -125,7 +125,7 @@ class Repository:
     def check_writable(self) -> None:
         """Raise GitError unless a commit can be made now."""
         for name, operation in _UNDER_WAY.items():
-            if os.path.lexists(self._private / name):
+            if os.path.lexists(self._folder / name):
                 raise GitError(f"{operation} under way")
         if not _BRANCH.fullmatch(self._head()):
             raise GitError("no branch is checked out")
@@ -160,18 +160,13 @@ class Repository:
         data = os.fsencode("".join(f"{path}\0" for path in files))
         return os.fsdecode(self.run(*arguments, data=data, allowed=(0, 1)) if data else b"").split("\0")
 
-    def find_message(self, commit: str, line: str) -> str:
-        """Return the newest ancestor of a commit whose message contains `line`, or an empty text."""
-        form = ("--fixed-strings", "--format=%H", "-1", f"--grep={line}")
-        return self.run("log", *form, commit).decode().strip() if commit else ""
-
     def store(self, path: str, data: bytes) -> str:
         """Store the bytes of a file as a blob, with normalized line ends; return its object name."""
         return self.run("hash-object", "-w", "--stdin", f"--path={path}", data=data).decode().strip()
 
     def update(self, entries: Mapping[str, Entry], index: Path | None = None) -> None:
         """Write entries to the owner's index, or to `index`."""
-        lines = [f"{entry.mode or 0} {entry.blob or self.zero}\t{path}\0" for path, entry in entries.items()]
+        lines = [f"{entry.mode or 0} {entry.blob or _ZERO}\t{path}\0" for path, entry in entries.items()]
         self.run("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), index=index)
 
     def commit(self, parent: str, entries: Mapping[str, Entry], message: str) -> str:
@@ -188,13 +183,8 @@ class Repository:
         """Move the current branch. Raises GitError if it has moved, or another is checked out."""
         if self._head() != (self._view / "HEAD").read_text():
             raise GitError("another branch was checked out meanwhile")
-        (self._private / "logs").mkdir(exist_ok=True)
-        (self._common / "logs" / "refs").mkdir(parents=True, exist_ok=True)
-        if not (logs := self._view / "logs").exists():
-            logs.mkdir()
-            (logs / "HEAD").symlink_to(self._private / "logs" / "HEAD")
-            (logs / "refs").symlink_to(self._common / "logs" / "refs")
-        self.run("update-ref", "-m", why, "HEAD", new, old or self.zero)
+        (self._folder / "logs" / "refs").mkdir(parents=True, exist_ok=True)
+        self.run("update-ref", "-m", why, "HEAD", new, old or _ZERO)
 
 
 @contextmanager
@@ -220,36 +210,20 @@ def opened(folder: Path) -> Iterator[Repository | None]:
         yield repository
 
 
-def _configuration(settings: Mapping[str, str], hashes: str) -> str:
+def _configuration(settings: Mapping[str, str]) -> str:
     """Return the configuration of a view: line ends, names, permissions, but no paths or programs."""
     carried = {"core.logallrefupdates": "true"} | {
         name: settings[name] for name in _CARRIED if name in settings
     }
     plain = {name: value for name, value in carried.items() if value.isascii() and value.isalnum()}
-    lines = [f"{name[5:]} = {value}" for name, value in plain.items()]
-    version = ("repositoryFormatVersion = 1", "[extensions]", "objectFormat = sha256")
-    return "\n".join(["[core]", "bare = true", *lines, *(version if hashes == "sha256" else ()), ""])
-
-
-def _top(folder: Path, private: Path, common: Path, named: str) -> Path:
-    """Return the work tree of a git folder: the folder around it, or the folder that it names.
-
-    A stranger's `.git` may lead into another repository of the owner's, which does not name this folder.
-    """
-    names = {os.path.realpath(private / named)} if named else set[str]()
-    if private.parent == common / "worktrees":
-        names.add(os.path.dirname(os.path.realpath(private / (private / "gitdir").read_text().strip())))
-    for parent in (folder, *folder.parents):
-        if (parent / ".git" == private and not named) or (
-            os.path.lexists(parent / ".git") and str(parent) in names
-        ):
-            return parent
-    raise GitError("the git folder that .git leads to does not name this folder (core.worktree)")
+    return "\n".join(
+        ["[core]", "bare = true", *(f"{name[5:]} = {value}" for name, value in plain.items()), ""]
+    )
 
 
 def _refuse_links(folder: Path) -> None:
     """Raise GitError for a link or special file in a git folder: a write would lead out of it."""
-    pending = [folder / name for name in ("HEAD", "index", "objects", "logs", *_BESIDE)]
+    pending = [folder / name for name in ("HEAD", "index", "objects", *_BESIDE)]
     for path in pending:
         if not os.path.lexists(path):
             continue
@@ -275,22 +249,29 @@ def _call(
     Raises GitError with the reason in one line, unless the exit code is `allowed`.
     """
     settings = (part for flag in (*_FLAGS, *flags) for part in ("-c", flag))
-    with tempfile.TemporaryFile() as printed:
+    command = [program, "--no-pager", *settings, *arguments]
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as trouble:
+        given.write(data)
+        given.seek(0)
         try:
-            done = subprocess.run(
-                [program, "--no-pager", *settings, *arguments], cwd=folder, env=environment, input=data,
-                stdout=printed, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds") from error
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=given, stdout=subprocess.PIPE, stderr=trouble
+            )
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run ({error})") from error
-        if os.fstat(printed.fileno()).st_size > _MOST_OUTPUT:
-            raise GitError("git printed too much")
-        if done.returncode in allowed:
-            printed.seek(0)
-            return printed.read()
-    lines = filter(str.strip, done.stderr.decode("utf-8", "replace").splitlines())
+        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer.start()
+        with process:
+            printed = process.stdout.read(_MOST_OUTPUT + 1)  # type: ignore[union-attr]
+            if len(printed) > _MOST_OUTPUT:
+                process.kill()
+        timer.cancel()
+        if process.returncode in allowed:
+            return printed
+        if process.returncode < 0:
+            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds, or printed too much")
+        trouble.seek(0)
+        lines = filter(str.strip, trouble.read(10_000).decode("utf-8", "replace").splitlines())
     said = sorted(lines, key=lambda line: not line.startswith(("fatal:", "error:")))
     first = next(iter(said), f"git {arguments[0]} failed")
     raise GitError(screen.shorten(screen.one_line(first), 200))
