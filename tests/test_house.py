@@ -280,7 +280,7 @@ DOOR = {"base.database", "base.root"}
 # Module -> what it uses, and why that is no path from a foreign folder.
 EXCEPTIONS = {
     "storage.files": (
-        {"open", "unlink", "os.open", "os.link", "os.rename", "os.replace", "os.unlink"},
+        {"open", "os.open", "os.replace", "os.unlink"},
         "calls relative to a folder that a root holds open",
     ),
     "servers.local": ({"os.mkdir"}, "the folder of the user's sockets, which is looked at afterwards"),
@@ -307,7 +307,6 @@ EXCEPTIONS = {
     "base.installation": ({"read_text"}, "what describes this very installation"),
     "servers.daemon": ({"read_text"}, "/proc"),
     "servers.stdio": ({"os.open"}, "the null device"),
-    "notes.watch": ({"read_bytes"}, "/proc"),
 }
 
 

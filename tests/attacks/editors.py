@@ -32,14 +32,6 @@ from datetime import datetime
 from pathlib import Path
 from commonplace.base import paths
 from commonplace.notes import layout
-from commonplace.storage import files
-without = sys.argv[5].split()
-if "lease" in without:
-    files.is_open_for_writing = lambda descriptor: None
-if "link" in without:
-    def link(*arguments, **named):
-        raise PermissionError(1, "Operation not permitted")
-    os.link = link
 workspace, name, stop, pause = paths.Workspace(Path(sys.argv[1])), sys.argv[2], sys.argv[3], float(sys.argv[4])
 lines, warnings, failures, longest, number = [], [], [], 0.0, 0
 print("up", flush=True)
@@ -188,11 +180,11 @@ class Account:
 
 def run(
     root: Path, kind: str, saves: int, *, writers: int = 4, pause: float = 0.02, gap: float = 0.0,
-    without: str = "", source: Path | None = None,
+    source: Path | None = None,
 ) -> Account:  # fmt: skip
     """Let an editor save a note `saves` times beside processes that `remember`, and account for every line.
 
-    `without` names what the system cannot do: `lease`, `link`. `gap` is how old at least what the
+    `gap` is how old at least what the
     editor read is when it saves, in seconds.
     """
     note = root / "memory" / f"{DAY}.md"
@@ -203,7 +195,7 @@ def run(
     began = time.perf_counter()
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), f"w{number}", str(stop), "0", without],
+            [sys.executable, "-c", WRITER, str(root), f"w{number}", str(stop), "0"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
         )
         for number in range(writers)
@@ -278,7 +270,6 @@ if __name__ == "__main__":  # python -m tests.attacks.editors SOURCE SAVES [KIND
         with tempfile.TemporaryDirectory() as folder:
             made = run(
                 Path(folder), kind, int(sys.argv[2]), source=Path(sys.argv[1]),
-                without=os.environ.get("WITHOUT", ""),
             )  # fmt: skip
         lost = {side: sum(line.startswith(side) for line in made.lost) for side in ("ours", "theirs")}
         print(

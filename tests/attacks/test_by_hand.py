@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,12 @@ from commonplace.base import locks, paths
 from commonplace.base.errors import ConfigError
 from commonplace.edit.forget import selection
 from commonplace.index import store
-from commonplace.storage import files, journal
+from commonplace.storage import files
 from commonplace.types import Selection
-from commonplace.types.changes import About, Change
 from commonplace.upkeep import rollup
 
 SOURCE = Path(__file__).parents[2] / "src"
 NONE = {"embedding.provider": "none"}
-ABOUT = About("write", "write")
 
 
 @pytest.fixture
@@ -185,32 +183,3 @@ def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:
     (root / "archive").write_text("A file where the folder would be.")
     done = program(root, "rollup")
     assert done.returncode == 1, done
-
-
-# --- the record -----------------------------------------------------------------------------------------
-
-
-def changed(memory: Memory, at: datetime, number: int) -> str:
-    path = f"memory/{number}.md"
-    with locks.locked(paths.lock_file(memory.workspace, "notes")):
-        run = journal.begin(memory.workspace, [Change(path, None, b"x")], ABOUT, at, keep=True)
-        journal.put(memory.workspace, journal.Run(run.id, ABOUT, run.at, run.files, "done"))
-        journal.prune(memory.workspace, 200, at)
-    return run.id
-
-
-def test_a_clock_that_was_in_the_future_for_once_prunes_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "_ALWAYS_KEPT", 40)
-    now = datetime(2026, 2, 13, 9).astimezone()
-    with Memory.open(root, overrides=NONE) as memory:
-        made = [changed(memory, now + timedelta(hours=n), n) for n in range(30)]
-        made.append(changed(memory, now + timedelta(days=20_000), 30))
-        made += [changed(memory, now + timedelta(days=1, hours=n), 31 + n) for n in range(5)]
-        assert journal.names(memory.workspace) == made
-        monkeypatch.setattr(journal, "_ALWAYS_KEPT", 4)
-        # Later on what is old goes, also what is named after that day.
-        later = [changed(memory, now + timedelta(days=800, hours=n), 40 + n) for n in range(3)]
-        assert set(journal.names(memory.workspace)) - set(later) <= {made[30], made[-1]}
-        assert set(journal.names(memory.workspace)) >= set(later)

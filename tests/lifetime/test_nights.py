@@ -13,7 +13,7 @@ import pytest
 from commonplace import Memory
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.client import Client
-from commonplace.storage import journal, undo
+from commonplace.storage import undo
 from commonplace.upkeep.consolidation import Consolidation, consolidate
 from commonplace.upkeep.rollup import rollup
 from tests.copies import Template
@@ -76,7 +76,6 @@ Lives = Callable[..., Life]
 
 @pytest.fixture
 def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lives]:
-    monkeypatch.setattr(journal, "_KEPT_DAYS", 36_500)
     opened: list[Memory] = []
 
     def start(planner: Planner, cap: int = 10_000) -> Life:

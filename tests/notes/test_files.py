@@ -136,7 +136,7 @@ def test_file_size_limit_leaves_the_old_file(note: Path) -> None:
     assert litter(note.parent) == []
 
 
-@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (files, "_exchange_names")])
+@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (os, "replace")])
 def test_full_disk_leaves_the_old_file(
     note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -211,12 +210,14 @@ def test_the_end_of_the_last_line_changes_nothing_else(
     )
 
 
-@given(WORDS, WORDS, WORDS)
-def test_a_merge_keeps_what_either_side_put_in(base: list[str], ours: list[str], theirs: list[str]) -> None:
-    rows = diffs.merge(base, ours, theirs)
-    merged = Counter(ours[place] if is_ours else theirs[place] for is_ours, place in rows)
-    for side in (ours, theirs):
-        assert not (Counter(side) - Counter(base)) - merged
-    assert [side[place] for side, place in ((ours, n) if o else (theirs, n) for o, n in rows)] == (
-        theirs if ours == base else ours if theirs == base else mock.ANY
-    )
+@given(WORDS, WORDS)
+def test_a_line_goes_where_it_stood(base: list[str], other: list[str]) -> None:
+    places, changed = diffs.places(base, other), diffs.hunks(base, other)
+    assert places == sorted(places)
+    assert (len(places), places[-1]) == (len(base) + 1, len(other))
+    for number, line in enumerate(base):
+        if not any(hunk.first <= number < hunk.last for hunk in changed):
+            assert other[places[number]] == line
+        for hunk in changed:
+            if hunk.first < number < hunk.last:
+                assert places[number] == hunk.other_last

@@ -15,7 +15,6 @@ from commonplace.base import clock, paths
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.messages import Message, message
-from commonplace.base.root import LIMIT
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
 
 DEFAULT_SECTION = "Notes"
-_ROOM = 1 << 20  # bytes for an entry
 MEMORY_TITLE = "# Memory"
 NOTHING = message("text.empty", "nothing to remember: the text is empty (private parts are never kept)")
 FOREIGN = frozenset({"tool", "untrusted"})  # writers whose texts lose personal data as well
@@ -94,10 +92,8 @@ def remember(
         note, opening, under = workspace.daily(day), f"# {day:%Y-%m-%d}", heading or ""
         hour = f"{now:%H:%M}" if times and day == now.date() else None
     title, title_kinds = _title(under, provenance, redact)
+    entry = _entry(body, hour, provenance, tentative=tentative)
     paths.contain(note, [workspace.root], missing_ok=True)
-    entry = bullet(body, hour)
-    entry = marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance)
-    _check_size(note)
     progress.check()
     (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
@@ -183,18 +179,22 @@ def _ready(entry: Entry, times: bool) -> tuple[appends.Placed, tuple[str, ...]]:
     at = clock.local(entry.at)
     heading = entry.heading or (DEFAULT_SECTION if entry.long_term else "")
     hour = f"{at:%H:%M}" if times and not entry.long_term else None
-    (lines, under), kinds = placed(entry.text, heading, dated(entry.provenance, at), hour)
-    return (commented(lines, "<!-- tentative -->") if entry.tentative and lines else lines, under), kinds
+    return placed(entry.text, heading, dated(entry.provenance, at), hour, tentative=entry.tentative)
 
 
 def placed(
-    text: str, heading: str, provenance: Provenance | None, hour: str | None
+    text: str, heading: str, provenance: Provenance | None, hour: str | None, *, tentative: bool = False
 ) -> tuple[appends.Placed, tuple[str, ...]]:
     """Return an entry as its note will have it, empty if it is all private, and the kinds of redactions."""
     body, kinds = own_words(text, provenance, True)
     title, title_kinds = _title(heading, provenance, True)
-    lines = marked(bullet(body, hour), provenance) if body.strip() else ""
+    lines = _entry(body, hour, provenance, tentative=tentative) if body.strip() else ""
     return (lines, title or None), tuple(dict.fromkeys(kinds + title_kinds))
+
+
+def _entry(body: str, hour: str | None, provenance: Provenance | None, *, tentative: bool) -> str:
+    lines = bullet(body, hour)
+    return marked(commented(lines, "<!-- tentative -->") if tentative else lines, provenance)
 
 
 def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
@@ -243,14 +243,6 @@ def _title(text: str, provenance: Provenance | None, redact: bool) -> tuple[str,
     while (bare := unclosed(text)) != text:
         text = bare
     return text, kinds
-
-
-def _check_size(note: Path) -> None:
-    """Refuse a note that is too large to be read, so that what is added is found. Raises NoteUnreadable."""
-    with suppress(OSError):
-        if os.stat(note).st_size > LIMIT - _ROOM:
-            told = f"holds more than {(LIMIT - _ROOM) >> 20} MiB, so nothing new in it would be read"
-            raise NoteUnreadable(paths.shown(note), f"{told}; move a part of it into another note")
 
 
 def _check_heading(section: str | None, heading: str | None, long_term: bool, on: date | None) -> None:

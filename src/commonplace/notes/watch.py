@@ -6,7 +6,6 @@ A watcher saves work, it is never trusted: a search compares the files itself.
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base.paths import DERIVED_FOLDER, is_within
+from commonplace.base.paths import DERIVED_FOLDER
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -25,12 +24,6 @@ Identity = tuple[int, int]
 
 _TICK_S = 2.0  # how often folders that vanish or come back are noticed
 _LONGEST_BURST = 4  # pauses after which changes are reported although more keep coming
-_MOUNTS = Path("/proc/self/mounts")
-_ESCAPED = re.compile(r"\\([0-7]{3})")
-# File systems whose changes are made on another machine or by the host, so that no event arrives.
-_EVENTLESS = (
-    "nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.rclone", "vboxsf", "drvfs", "virtiofs", "afs", "ceph",
-)  # fmt: skip
 _SKIPPED = (f"{os.sep}{DERIVED_FOLDER}{os.sep}", f"{os.sep}.git{os.sep}")
 
 
@@ -45,16 +38,12 @@ def watch(
 ) -> None:
     """Call `on_change` with the changed paths, once they are quiet for `debounce_s`, until `stop` is set.
 
-    At least every `interval_s` seconds, call it with an empty set. `on_state` gets a sentence for every
-    fallback, missing folder and error; only `stop` and Ctrl-C end the watch.
+    At least every `interval_s` seconds, call it with an empty set: no events arrive for changes that another
+    machine makes on a network disk, unless WATCHFILES_FORCE_POLLING is set. `on_state` gets a sentence for
+    every fallback, missing folder and error; only `stop` and Ctrl-C end the watch.
     """
     watcher = _Watcher(roots, on_change, on_state, interval_s)
     is_polling = False
-    for root in roots:
-        kind = _file_system(root)
-        if kind.startswith(_EVENTLESS) and not is_polling:
-            on_state(f"{root} is on {kind}, where no file events arrive; polling instead")
-            is_polling = True
     while not stop.is_set():
         present = watcher.look()
         try:
@@ -62,11 +51,11 @@ def watch(
                 watcher.follow(present, stop, debounce_s, is_polling=is_polling)
                 continue
         except Exception as error:  # noqa: BLE001 - whatever the native watcher does, notes must be looked at
-            watcher.say(f"file events stopped ({_line(error)}); polling instead")
+            how = f"looking every {interval_s:g} s" if is_polling else "polling"
+            watcher.say(f"file events stopped ({_line(error)}); {how} instead")
             if not is_polling:
                 is_polling = True
                 continue
-            watcher.say(f"polling stopped too ({_line(error)}); looking every {interval_s:g} s")
         stop.wait(watcher.tick_s)
         watcher.tick()
 
@@ -158,21 +147,6 @@ def _present(roots: Iterable[Path]) -> dict[Path, Identity]:
             status = os.stat(root)
             present[root] = (status.st_dev, status.st_ino)
     return present
-
-
-def _file_system(path: Path) -> str:
-    """Return the type of the file system a folder is on, where the system tells."""
-    try:
-        mounts = [line.split(" ") for line in os.fsdecode(_MOUNTS.read_bytes()).split("\n")]
-    except OSError:
-        return ""
-    fitting = []
-    for place, mount in enumerate(mount for mount in mounts if len(mount) > 2):
-        folder = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), mount[1])
-        if is_within(os.path.realpath(path), folder):
-            fitting.append((len(folder), place, mount[2]))
-    # Of several mounted on the same folder the last one hides the others.
-    return max(fitting, default=(0, 0, ""))[2]
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Comparison of files: hunks, revert of a change in a later text, three-way merge, unified diffs.
+"""Comparison of files: hunks, revert of a change in a later text, places of its lines, unified diffs.
 
 In a diff, as in a read, private parts are blank and secrets redacted.
 """
@@ -6,8 +6,7 @@ In a diff, as in a read, private parts are blank and secrets redacted.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches, unified_diff
 from itertools import islice, product
 
@@ -22,7 +21,6 @@ _NAMED = 3  # hunks named in a message; more are counted
 _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 _NO_NEWLINE = "\\ No newline at end of file"
 _NO_END = "\udcff"  # marks a last line without line end; decoded text never contains it
-_Sided = tuple[int, int, int, int, bool]  # the four places of a hunk; true: of our side
 Line = bytes | None  # None: the beginning or the end of a file
 
 
@@ -96,65 +94,17 @@ def _ended(text: bytes) -> bytes:
     return text + end if text and not text.endswith((b"\n", b"\r")) else text
 
 
-def merge(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[bool, int]]:
-    """Merge two sides with a common base; return for each line whether it is ours, and its index there.
+def places(base: Sequence[str], other: Sequence[str]) -> list[int]:
+    """Return where a line put before each line of `base`, and one at its end, would stand in `other`.
 
-    Where both sides changed the same lines, all insertions (theirs first) and all deletions are kept.
+    Inside of a changed part it stands behind that; beside lines that were inserted there, after them.
     """
-    changed = [(*hunk, True) for hunk in hunks(base, ours)] + [(*hunk, False) for hunk in hunks(base, theirs)]
-    rows: list[tuple[bool, int]] = []
-    ours_at = theirs_at = done = 0  # indexes of the next line of the three texts
-    for group in _met(sorted(changed)):
-        first, last = group[0][0], max(hunk[1] for hunk in group)
-        rows += ((False, theirs_at + n) for n in range(first - done))
-        ours_at, theirs_at = ours_at + first - done, theirs_at + first - done
-        grown = [sum(b - a - (q - p) for p, q, a, b, side in group if side is one) for one in (True, False)]
-        mine = range(ours_at, ours_at + last - first + grown[0])
-        other = range(theirs_at, theirs_at + last - first + grown[1])
-        sides = {side for *_, side in group}
-        if len(sides) == 1:
-            rows += ((True, n) for n in mine) if True in sides else ((False, n) for n in other)
-        else:
-            rows += _both(base[first:last], ours, mine, theirs, other)
-        ours_at, theirs_at, done = mine.stop, other.stop, last
-    return rows + [(False, n) for n in range(theirs_at, len(theirs))]
-
-
-def _met(changed: Sequence[_Sided]) -> Iterator[list[_Sided]]:
-    """Group hunks of two sides that overlap, or insert at the same place."""
-    group: list[_Sided] = []
-    last = -1
-    for hunk in changed:
-        same = group and hunk[0] == hunk[1] == group[-1][0] == group[-1][1]
-        if group and not (hunk[0] < last or same):
-            yield group
-            group = []
-        group.append(hunk)
-        last = max(last, hunk[1]) if len(group) > 1 else hunk[1]
-    if group:
-        yield group
-
-
-def _both(
-    base: Sequence[str], ours: Sequence[str], mine: range, theirs: Sequence[str], other: range
-) -> Iterator[tuple[bool, int]]:
-    """Merge the lines of two sides that replace the same lines; drop lines that either side deleted."""
-    one, two = [ours[n] for n in mine], [theirs[n] for n in other]
-    old_one, old_two, done = Counter(base), Counter(base), 0
-
-    def is_new(line: str, old: Counter[str]) -> bool:
-        old[line] -= 1
-        return old[line] < 0
-
-    for hunk in [*hunks(two, one), Hunk(len(two), len(two), len(one), len(one))]:
-        for n in range(done, hunk.last):
-            if is_new(two[n], old_two) or n < hunk.first:
-                yield False, other[n]
-        both = range(hunk.other_first - (hunk.first - done), hunk.other_last)
-        for n in both:
-            if is_new(one[n], old_one) and n >= hunk.other_first:
-                yield True, mine[n]
-        done = hunk.last
+    found, shift = list[int](), 0
+    for hunk in hunks(base, other):
+        found += [place + shift for place in range(len(found), hunk.first + (hunk.first < hunk.last))]
+        found += [hunk.other_last] * (hunk.last - len(found))
+        shift = hunk.other_last - hunk.last
+    return found + [place + shift for place in range(len(found), len(base) + 1)]
 
 
 def lines(changed: Sequence[Hunk]) -> str:

@@ -1,21 +1,19 @@
 """Replace whole files: a crash leaves the old or the new one, even while editors (without locks) save them.
 
-Write and sync a temporary file, compare the old file with the bytes that were read, exchange the two names,
-and sync the folder. If another program saved the file in that instant, its version now has the temporary
-name, and the change is composed upon it. A file that a program keeps open for writing raises `Busy`
+Write and sync a temporary file, compare the old file with the bytes that were read, rename the new one over
+it, sync the folder, and look at the replaced file once more: what another program has written there meanwhile
+is kept as a version of its own. A file that keeps changing raises `Busy`
 (`docs/decisions/0026-an-editor-beside-us.md`).
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import takewhile
 from pathlib import Path
 from typing import Protocol
 
@@ -30,8 +28,8 @@ _ATTEMPTS = 50  # retries while other programs keep changing the file
 _PATIENCE_S = 2.0  # longest wait for a program that is writing the file
 _MOMENT_S = 0.1  # within which an editor fills a file that it has truncated, or moved away
 _GROWING_S = 0.5  # within which a file that is shorter than our version may still grow
-_LATE_S = 0.005  # between the lookup of a name and the opening of the file; longer on a busy machine
-_RECENT_S = 1.0  # age of our last write at which other writers may be at work
+_RECENT_S = 1.0  # age of the last write at which other writers may be at work
+_LATE_S = 0.005  # within which a program writes into a file that it has opened
 _LOOK_S = 0.01  # between two looks at a file
 
 
@@ -47,8 +45,8 @@ class _Guard(Protocol):  # `storage.writes.Writes`
     version: bytes
 
     def wrote(self, data: bytes) -> bool: ...
-    def replaced(self) -> None: ...
     def prepare(self, before: bytes | None, old: Status, after: bytes | None, new: Status) -> None: ...
+    def replaced(self, read: bytes, late: bytes) -> None: ...
 
 
 class _Place(NamedTuple):
@@ -59,16 +57,9 @@ class _Place(NamedTuple):
     path: Path
     temporary: str
 
-    def inode(self, name: str) -> int:
-        """Return the inode of a name in the folder, 0 without a file."""
-        try:
-            return os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_ino
-        except FileNotFoundError:
-            return 0
-
-    def unlink(self, name: str) -> None:
+    def clear(self) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=self.folder)
+            os.unlink(self.temporary, dir_fd=self.folder)
 
     def sync(self) -> None:
         """Sync the folder to the disk where the system can."""
@@ -84,36 +75,29 @@ class _Original(NamedTuple):
     """The bytes, status and open descriptor of a file; a missing file has no `status`."""
 
     data: bytes = b""
-    status: os.stat_result | None = None
+    status: Status = None
     descriptor: int = -1
 
     def close(self) -> None:
         if self.status is not None:
             os.close(self.descriptor)
 
-    @property
-    def bytes_or_none(self) -> bytes | None:
-        return None if self.status is None else self.data
-
-    @property
-    def inode(self) -> int:
-        return 0 if self.status is None else self.status.st_ino
+    def now(self) -> bytes:
+        """Return the bytes that the file has now, whether or not it still has its name."""
+        if self.status is None:
+            return b""
+        with open(self.descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
 
     def stands(self, place: _Place) -> bool:
-        """Tell whether the file still has its name and its bytes, and no program has it open for writing."""
-        if place.inode(place.name) != self.inode:
-            return False
-        return not self.inode or not (
-            is_open_for_writing(self.descriptor) or _contents(self.descriptor) != self.data
-        )
-
-
-class _Save(NamedTuple):
-    """The `data` that another program saved in that instant, and the bytes that we had read and written."""
-
-    read: bytes
-    written: bytes | None
-    data: bytes
+        """Tell whether the file still has its bytes and its name; a missing file, whether it is missing."""
+        is_same = self.now() == self.data
+        try:
+            status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return self.status is None
+        return is_same and self.status is not None and os.path.samestat(status, self.status)
 
 
 class _Differs(Exception):
@@ -180,43 +164,14 @@ def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
 def _change(
     place: _Place, compose: Callable[[bytes | None], bytes | None], guard: _Guard | None, mode: int = 0
 ) -> None:
-    """Replace a file by what `compose` makes of it; upon a save that we displaced, compose again.
-
-    A save for which `compose` raises is put back; after several saves their new lines are added.
-    """
-    saves, failure = list[_Save](), None
-    # A save that was displaced is not given up as soon as a file that others keep changing.
-    for _ in takewhile(lambda attempt: saves or attempt < _ATTEMPTS, range(10 * _ATTEMPTS)):
+    """Replace a file by what `compose` makes of it; again, if another program has changed it meanwhile."""
+    for _ in range(_ATTEMPTS):
         with _settled(place, guard) as original:
-            now = original.bytes_or_none
-            if not saves:
-                after = compose(now)
-            elif len(saves) == 1 and now == saves[0].written:
-                try:
-                    after = compose(saves[0].data)
-                except Exception as error:  # noqa: BLE001 - raised below
-                    failure, after = error, saves[0].data
-            else:
-                after = _added(saves, original.data)
-            done = True if after == now else _put(place, original, after, guard, mode)
-        if done is True:
-            if failure is not None:
-                raise failure
-            return
-        if done is not False:
-            saves.append(_Save(original.data, after, done))
-    raise NoteUnreadable(paths.shown(place.path), "another program keeps changing it; try again")
-
-
-def _added(saves: Sequence[_Save], now: bytes) -> bytes:
-    """Return a file with the new lines of several saves at its end."""
-    known, lines = set(now.splitlines()), list[bytes]()
-    for save in saves:
-        known.update(save.read.splitlines())
-        lines += [line for line in save.data.splitlines() if line not in known]
-        known.update(lines)
-    end = b"" if now.endswith(b"\n") or not now else b"\n"
-    return now + end + b"".join(line + b"\n" for line in lines) if lines else now
+            now = None if original.status is None else original.data
+            after = compose(now)
+            if after == now or _put(place, original, after, guard, mode):
+                return
+    raise Busy(paths.shown(place.path), "another program keeps changing it; try again")
 
 
 @contextmanager
@@ -247,7 +202,7 @@ def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) 
             yield place
         finally:
             with suppress(OSError):
-                place.unlink(place.temporary)
+                place.clear()
 
 
 def _temporary_name(name: str, lock: Path) -> str:
@@ -265,7 +220,7 @@ def _settled(place: _Place, guard: _Guard | None) -> Iterator[_Original]:
         original = _read(place)
         try:
             waited = time.monotonic() - began
-            if not _is_settling(original, last, guard, waited):
+            if guard is None or not _is_settling(original, last, guard, waited):
                 yield original
                 return
             if waited > _PATIENCE_S:
@@ -276,21 +231,21 @@ def _settled(place: _Place, guard: _Guard | None) -> Iterator[_Original]:
         time.sleep(_LOOK_S)
 
 
-def _is_settling(
-    original: _Original, last: os.stat_result | None, guard: _Guard | None, waited: float
-) -> bool:
-    """Tell whether another program seems to be writing a file."""
-    status = original.status
-    if status is None:
-        return guard is not None and bool(guard.after) and waited < _MOMENT_S  # vim moves a file away first
-    is_open = is_open_for_writing(original.descriptor)
-    is_shorter = guard is not None and bool(guard.after) and len(original.data) < len(guard.version)
-    young_s = _GROWING_S if is_shorter else 0 if original.data else _MOMENT_S
-    if is_open or 0 <= time.time() - status.st_mtime < young_s:
-        return True
-    # Where the system does not say who writes, another program's version must look the same twice.
-    stands = last is not None and (last.st_ino, last.st_mtime_ns) == (status.st_ino, status.st_mtime_ns)
-    return is_open is None and guard is not None and not (guard.wrote(original.data) or stands)
+def _is_settling(original: _Original, last: Status, guard: _Guard, waited: float) -> bool:
+    """Tell whether another program seems to be writing a note: its version must look the same twice."""
+    if original.status is None:
+        return bool(guard.after) and waited < _MOMENT_S  # vim moves a file away first
+    if guard.wrote(original.data):
+        return False
+    young_s = 0 if original.data else _MOMENT_S
+    if guard.after and len(original.data) < len(guard.version):
+        young_s = _GROWING_S
+    stands = last is not None and _marks(last) == _marks(original.status)
+    return not stands or 0 <= time.time() - original.status.st_mtime < young_s
+
+
+def _marks(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _read(place: _Place) -> _Original:
@@ -299,120 +254,47 @@ def _read(place: _Place) -> _Original:
     except FileNotFoundError:
         return _Original()
     try:
-        return _Original(_contents(descriptor), os.fstat(descriptor), descriptor)
+        status = os.fstat(descriptor)
+        return _Original(_Original(b"", status, descriptor).now(), status, descriptor)
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _contents(descriptor: int) -> bytes:
-    with open(descriptor, "rb", closefd=False) as file:
-        file.seek(0)
-        return file.read()
-
-
 def _put(
     place: _Place, original: _Original, after: bytes | None, guard: _Guard | None, mode: int = 0
-) -> bool | bytes:
-    """Replace a file that was read.
-
-    Return false, without a change, if another program has changed it; the bytes of a save that this write
-    displaced; else true.
-    """
+) -> bool:
+    """Replace a file that was read; return false, without a change, if another program has changed it."""
     new = None if after is None else _write(place, after, original, mode)
-    late_s = 4 * _LATE_S  # to look for late saves, as an editor may be at work
-    if original.status is not None and guard and guard.wrote(original.data):
-        late_s = _LATE_S if time.time() - original.status.st_mtime < _RECENT_S else 0
     if guard and original.status is not None:
         guard.prepare(original.data, original.status, after, new)
     if not original.stands(place):
         return False
     try:
-        is_kept = _swap(place, original, is_wanted=after is not None)
-    except (FileExistsError, FileNotFoundError):  # another program has made the file, or moved it away
+        if after is None:
+            os.unlink(place.name, dir_fd=place.folder)
+        else:
+            os.replace(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except FileNotFoundError:  # another program has moved it away
         return False
     place.sync()
     if guard:
         if original.status is None:  # not earlier: after a kill, the guard must not expect this file
             guard.prepare(None, None, after, new)
-        guard.replaced()
-    return True if not is_kept or (saved := _displaced(place, original, late_s)) is None else saved
+        guard.replaced(original.data, _late(original, is_ours=guard.wrote(original.data)))
+    return True
 
 
-def _swap(place: _Place, original: _Original, *, is_wanted: bool) -> bool:
-    """Replace the file, or rename it away unless `is_wanted`; tell whether the temporary name has the old.
-
-    Raises FileExistsError, FileNotFoundError if another program has made the file, or moved it away.
-    """
-    if original.status is None:
-        _name_new(place)
-        return False
-    if not is_wanted:
-        os.rename(place.name, place.temporary, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        return True
-    if _exchange_names(place):
-        return True
-    if not original.stands(place):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.name)
-    os.replace(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-    return False
-
-
-def _displaced(place: _Place, original: _Original, late_s: float) -> bytes | None:
-    """Return the bytes that another program saved during the exchange; None without such a save."""
-    kept, ends = _read(place._replace(name=place.temporary)), time.monotonic() + LOCK_WAIT_S
-    try:
-        for pause in (0, late_s):
-            time.sleep(pause)
-            while _is_being_saved(kept.descriptor, original) and time.monotonic() < ends:
-                time.sleep(_LOOK_S)
-            data = _contents(kept.descriptor)  # once it is closed
-            if (kept.inode, data) != (original.inode, original.data):
-                return data
-        return None
-    finally:
-        kept.close()
-
-
-def _is_being_saved(descriptor: int, original: _Original) -> bool:
-    """Tell whether a program writes a displaced file; if the system cannot tell, a shorter one may grow."""
-    is_open, status = is_open_for_writing(descriptor), os.fstat(descriptor)
-    may_grow = status.st_size < len(original.data) and 0 <= time.time() - status.st_mtime < _GROWING_S
-    return may_grow if is_open is None else is_open
-
-
-def _exchange_names(place: _Place) -> bool:
-    """Exchange the names of the file and the temporary file atomically; false if the system cannot.
-
-    Linux since 3.15, macOS since 10.12, not on every file system. Raises OSError.
-    """
-    import ctypes
-
-    try:
-        rename = getattr(
-            ctypes.CDLL(None, use_errno=True), "renameatx_np" if sys.platform == "darwin" else "renameat2"
-        )
-    except (OSError, AttributeError):
-        return False
-    one, other = os.fsencode(place.temporary), os.fsencode(place.name)
-    if rename(place.folder, one, place.folder, other, 2) == 0:
-        return True
-    if (code := ctypes.get_errno()) in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
-        return False
-    raise OSError(code, os.strerror(code), place.name)
-
-
-def _name_new(place: _Place) -> None:
-    """Give the temporary file a name that no file has. Raises FileExistsError."""
-    try:
-        os.link(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        place.unlink(place.temporary)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links, as on FAT
-        if os.path.lexists(place.path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place.name) from None
-        os.rename(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+def _late(original: _Original, *, is_ours: bool) -> bytes:
+    """Return the bytes of a replaced file, into which a program may have written meanwhile."""
+    if original.status is not None and not (is_ours and time.time() - original.status.st_mtime > _RECENT_S):
+        time.sleep(_LATE_S)
+    data, now = original.data, original.now()
+    ends = time.monotonic() + _PATIENCE_S
+    while now != data and time.monotonic() < ends:
+        time.sleep(2 * _LOOK_S)
+        data, now = now, original.now()
+    return now
 
 
 def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.stat_result:
@@ -423,7 +305,7 @@ def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.sta
     elif not (mode := mode & 0o777):  # the group's as well where that may write in the folder
         folder = os.stat(place.folder).st_mode
         mode = PRIVATE_FILE | (folder & 0o060 if folder & 0o020 else 0)
-    place.unlink(place.temporary)
+    place.clear()
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
     with open(open_regular(place.folder, place.temporary, flags, mode, str(place.path)), "wb") as file:
         file.write(data)
@@ -440,25 +322,3 @@ def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.sta
                         os.setxattr(descriptor, attribute, os.getxattr(original.descriptor, attribute))
         os.fsync(descriptor)
         return os.fstat(descriptor)
-
-
-def is_open_for_writing(descriptor: int) -> bool | None:
-    """Tell whether a program has a file open for writing; None if the system cannot tell.
-
-    Linux refuses a read lease then; it leases only own files on local disks.
-    """
-    if sys.platform != "linux":
-        return None
-    import fcntl
-    import signal
-
-    try:
-        # A program that opens the file during the lease causes a signal, which ends a process by default.
-        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -27,8 +26,7 @@ WAITING = "not committed yet"  # prefix of `uncommitted` while a run waits for i
 SIDES = ("before", "after")
 # Time to the second, number within that second (3 hex digits), hash (3 hex digits).
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
-_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-_KEPT_DAYS, _ALWAYS_KEPT = 365, 200  # of changes, and the newest at any age
+_MOST = 1_000  # changes that are kept
 _AT_ONCE = 50  # changes read by one query
 Read = Callable[[str], bytes | None]  # returns the bytes of a path; None: no file
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
@@ -188,24 +186,29 @@ def remove(workspace: paths.Workspace, *names: str) -> None:
         connection.execute(_UNUSED)
 
 
-def prune(workspace: paths.Workspace, keep_mb: int, now: datetime) -> None:
-    """Remove changes older than a year, but not the newest 200, and the oldest beyond `keep_mb`.
+def prune(workspace: paths.Workspace, keep_mb: int) -> None:
+    """Remove the oldest changes beyond `keep_mb` or `_MOST`, but none in state `begun`.
 
-    Changes in state `begun` stay. The recorded time of a change counts: while the clock is ahead, a change
-    gets an id of that day, as do all later ones. Raises NoteUnreadable.
+    Raises NoteUnreadable.
     """
-    room, cutoff, gone = keep_mb * 1_000_000, f"{now - timedelta(days=_KEPT_DAYS):{_STAMP}}", list[str]()
-    for number, (name, stored, how_far, at) in enumerate(state.rows(workspace, _SIZES)):
+    room, gone = keep_mb * 1_000_000, list[str]()
+    for number, (name, stored, how_far) in enumerate(state.rows(workspace, _SIZES)):
         room -= stored or 0
-        is_old = number >= _ALWAYS_KEPT and f"{datetime.fromisoformat(at):{_STAMP}}" < cutoff
-        if how_far != "begun" and (is_old or (room < 0 and number)):
+        if how_far != "begun" and number and (room < 0 or number >= _MOST):
             gone.append(name)
     if gone:
         remove(workspace, *gone)
 
 
+def prune_kind(workspace: paths.Workspace, kind: str, most: int) -> None:
+    """Remove the oldest changes of a kind beyond the newest `most`. Raises NoteUnreadable."""
+    query = "SELECT id FROM change WHERE data ->> '$.about.kind' = ? ORDER BY id DESC LIMIT -1 OFFSET ?"
+    if old := state.rows(workspace, query, (kind, most)):
+        remove(workspace, *(name for (name,) in old))
+
+
 _SIZES = """
-SELECT change.id, sum(length(blob.bytes)), change.state, change.data ->> 'at' FROM change
+SELECT change.id, sum(length(blob.bytes)), change.state FROM change
 LEFT JOIN change_blob ON change_blob.change = change.id LEFT JOIN blob USING (digest)
 GROUP BY change.id ORDER BY change.id DESC"""
 

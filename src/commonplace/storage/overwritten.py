@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -21,7 +22,8 @@ class Copy(NamedTuple):
     """Our version of a note that another program overwrote.
 
     `lost` are the keys of the entries that it left out, `told` those of them that were ours, `back` those of
-    entries that we had removed and it restored; `is_gone` if it deleted the note.
+    entries that we had removed and it restored; `is_gone` if it deleted the note. `is_late`: the other way
+    round, a version of the other program that we overwrote.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Copy(NamedTuple):
     told: Collection[bytes] = ()
     back: Collection[bytes] = ()
     is_gone: bool = False
+    is_late: bool = False
 
     def lines(self, now: bytes = b"") -> list[str]:
         """Return the lines of the lost entries that are not in `now`."""
@@ -71,14 +74,18 @@ def _sentence(copy: Copy) -> str:
     lost, first = len(ours), next(iter(ours), "")
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
-    if copy.is_gone:
+    if copy.is_late:
+        saved = f"another program saved {note} while it was written here"
+        happened = f"{saved}, and the note lacks {lines} of that ({paths.shown(first)})"
+    elif copy.is_gone:
         happened = f"{note} is gone, and {lines} of this memory with it ({paths.shown(first)})"
     else:
         parts = [f"without {lines} of this memory ({paths.shown(first)})"] if lost else []
         parts += [f"with {again} corrected or forgotten"] if back else []
         happened = f"another program saved {note} {' and '.join(parts)}"
-    restore = remedies.say("restore", copy.name, "it" if (lost, back) == (1, 0) else "ours")
-    return f"{happened}; our version is kept; if that was not meant, {restore}"
+    kept, whose = ("its", "theirs") if copy.is_late else ("our", "ours")
+    restore = remedies.say("restore", copy.name, "it" if (lost, back) == (1, 0) else whose)
+    return f"{happened}; {kept} version is kept; if that was not meant, {restore}"
 
 
 def copies(workspace: paths.Workspace) -> list[Copy]:
@@ -94,7 +101,7 @@ def _read(name: str, note: bytes, data: str, packed: bytes) -> Copy:
     with suppress(zlib.error):
         ours = zlib.decompress(packed)
     lost, told, back = (frozenset(map(bytes.fromhex, about[side])) for side in ("lost", "told", "back"))
-    return Copy(name, os.fsdecode(note), ours, lost, told, back, about["gone"])
+    return Copy(name, os.fsdecode(note), ours, lost, told, back, about["gone"], about.get("late", False))
 
 
 def save(workspace: paths.Workspace, copy: Copy) -> None:
@@ -149,15 +156,18 @@ def put_back(
 
 
 def merge(document: Document, found: Iterable[Copy]) -> Document:
-    """Return a note merged with the lost lines of copies, and without the lines of their `back`."""
+    """Return a note with the lost lines of copies where they stood, without the lines of `back`."""
     for copy in found:
-        stays = writes.staying(document.bare, copy.back)
-        theirs = [document.bare[n].rstrip() for n in stays]
-        ours = Document.read(copy.ours, copy.note)
-        own = [line.rstrip() for line in ours.bare]
-        rows = diffs.merge([own[n] for n in writes.staying(ours.bare, copy.lost)], own, theirs)
+        stays = [document.lines[n] for n in writes.staying(document.bare, copy.back)]
         end = next((end for n in range(1, len(document.lines) + 1) if (end := document.end(n))), "\n")
-        texts = [ours.bare[at] + end if is_ours else document.lines[stays[at]] for is_ours, at in rows]
-        whole = [text if text.endswith(("\n", "\r")) else text + end for text in texts[:-1]]
-        document = document.with_text("".join([*whole, *texts[-1:]]))
+        ours = Document.read(copy.ours, copy.note).bare
+        kept = writes.staying(ours, set(copy.lost) - writes.entries(document.data).keys())
+        base = [ours[n].rstrip() for n in kept]
+        places = diffs.places(base, [line.rstrip() for line in stays])
+        for number in sorted({*range(len(ours))}.difference(kept), reverse=True):
+            place = places[bisect(kept, number)]
+            if place == len(stays) and stays and not stays[-1].endswith(("\n", "\r")):
+                stays[-1] += end
+            stays.insert(place, ours[number] + end)
+        document = document.with_text("".join(stays))
     return document

@@ -27,7 +27,7 @@ from commonplace.storage.journal import read as read
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
-_ENTRIES = 100  # newest changes; older changes of entries are removed
+_ENTRIES = 100  # changes of single entries that are kept
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
 
@@ -74,10 +74,7 @@ def note_entry(workspace: paths.Workspace, change: Change, about: About, now: da
     """
     try:
         with locks.locked(_lock(workspace)):
-            for name in journal.names(workspace)[-_ENTRIES - 2 : -_ENTRIES]:  # at most two, as one is added
-                old = journal.load(workspace, name)
-                if old is not None and old.about.kind == about.kind:
-                    journal.remove(workspace, name)
+            journal.prune_kind(workspace, about.kind, _ENTRIES - 1)
             return journal.begin(workspace, [change], about, now, keep=True, how_far="done").id
     except CommonplaceError:
         return ""
@@ -173,7 +170,7 @@ def _make(
             journal.remove(workspace, run.id)
         raise
     if settings is not None:
-        journal.prune(workspace, settings.keep_mb, now)
+        journal.prune(workspace, settings.keep_mb)
     return run
 
 

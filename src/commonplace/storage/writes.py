@@ -17,7 +17,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,9 +89,19 @@ class Writes:
             connection.execute(_DROP_ENTRIES, (self._id, self._number - _MOST_VERSIONS, stands))
             self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
 
-    def replaced(self) -> None:
-        """Confirm the replacement that was prepared last."""
+    def replaced(self, read: bytes = b"", late: bytes = b"") -> None:
+        """Confirm the replacement that was prepared last.
+
+        If a program wrote `late` into the replaced file, which was `read`, its version is kept and reported.
+        """
         self.version, self.after, self._old, self._number = self._next
+        if late == read:
+            return
+        if new := entries(late).keys() - entries(read).keys() - entries(self.version).keys():
+            about = {"lost": _hexed(new), "told": _hexed(new), "back": [], "gone": False, "late": True}
+            with state.writing(self.workspace) as connection:
+                for statement, values in self._copy(about, late):
+                    connection.execute(statement, values)
 
     def update(self, known: bytes | None = None) -> None:
         """Compare the version with the note. Raises NoteUnreadable.
@@ -103,11 +113,11 @@ class Writes:
                 status: files.Status = os.fstat(file.fileno())
                 assert status is not None
                 is_empty = not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S
-                if is_empty or files.is_open_for_writing(file.fileno()):
+                if is_empty:
                     return  # another program is writing it: next time
                 data: bytes | None = file.read()
         except (FileNotFoundError, NotADirectoryError):
-            if known is None and (not self.after or self._is_moving()):
+            if known is None and (not self.after or self._comes_back()):
                 return
             data, status = None if known is None else b"", None
         except OSError:  # not ours to read any more
@@ -168,15 +178,21 @@ class Writes:
             seen = [rows.get(one, (2, 0))[1] for one in was if one in now]  # by the other program
             read = -1 if data is None else max(seen, default=0)
             lost = [one for one, (ours, number) in missing.items() if ours == 1 or number > read]
-            second, rest = divmod(time.time_ns(), 10**9)
-            name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
-            sides = {"lost": lost, "told": told, "back": back}
-            about = {side: [one.hex() for one in keys] for side, keys in sides.items()} | {
-                "gone": data is None
-            }
-            kept = (_KEEP, (name, self._id, json.dumps(about), zlib.compress(self.version, 1)))
-            return [*found, kept, (_DROP_COPIES, (_MOST_COPIES,))]
+            about = {"lost": _hexed(lost), "told": _hexed(told), "back": _hexed(back), "gone": data is None}
+            found += self._copy(about, self.version)
         return found
+
+    def _copy(self, about: Mapping[str, object], data: bytes) -> list[tuple[str, tuple[object, ...]]]:
+        """Return the statements that keep a version of the note that is no longer in its file."""
+        second, rest = divmod(time.time_ns(), 10**9)
+        name = f"{time.strftime('%Y%m%d-%H%M%S', time.localtime(second))}-{rest // 1000:06}"
+        kept = (_KEEP, (name, self._id, json.dumps(about), zlib.compress(data, 1)))
+        return [kept, (_DROP_COPIES, (_MOST_COPIES,))]
+
+    def _comes_back(self) -> bool:
+        """Wait for a missing file, which some editors move away to save it; tell whether it is there."""
+        time.sleep(_MOVED_S)
+        return self.workspace.files.is_file(self.note)
 
     def _save(
         self, connection: Connection, data: bytes | None, status: os.stat_result | None, old: list[int]
@@ -196,14 +212,6 @@ class Writes:
             shown = [name for name in found if name.endswith(".md") and not name.startswith(".")]
             notes = [os.path.relpath(os.path.join(folder, name), root) for name in shown]
             yield from (data for path, data in self.workspace.files.each(notes) if data and path != self.note)
-
-    def _is_moving(self) -> bool:
-        """Tell whether a missing file comes back at once: some editors move it away to save it."""
-        notes = self.workspace.files
-        with suppress(OSError):
-            if 0 <= time.time() - notes.stat(os.path.dirname(self.note)).st_mtime < _MOVED_S:
-                time.sleep(_MOVED_S)
-        return notes.is_file(self.note)
 
 
 def replace(
@@ -321,6 +329,10 @@ def _decoded(data: bytes) -> str:
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return data.decode("utf-16", "replace")
     return data.removeprefix(codecs.BOM_UTF8).decode(*_ENCODING)
+
+
+def _hexed(keys: Iterable[bytes]) -> list[str]:
+    return [one.hex() for one in keys]
 
 
 def digest(data: bytes | None) -> str:

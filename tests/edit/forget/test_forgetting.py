@@ -24,7 +24,7 @@ from commonplace.markdown import statements
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
-from commonplace.storage import files, journal, keyvalue, transaction, undo
+from commonplace.storage import journal, keyvalue, transaction, undo
 from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
@@ -628,15 +628,15 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
     write(root / "MEMORY.md", "# Memory", "", "- Mira likes tea.")
     (root / "letter.txt").write_text("Dear Mira")
     memory.sync()
-    real = files._exchange_names
+    real = os.replace
 
-    def refuse(place: files._Place) -> bool:
-        if place.name == "MEMORY.md":
+    def refuse(source: str, target: str, **named: int) -> None:
+        if target == "MEMORY.md":
             raise PermissionError(errno.EPERM, "Operation not permitted")
-        return real(place)
+        real(source, target, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "_exchange_names", refuse)
+        patched.setattr(os, "replace", refuse)
         erasure = memory.forget(Selection("person", "Mira"), now=NOW)
     assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
     assert [place.citation for place in erasure.places if place.where == "notes"] == [
