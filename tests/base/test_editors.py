@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -49,11 +48,6 @@ def test_a_link_to_an_editor_is_given_the_line_too(tmp_path: Path, monkeypatch: 
     assert editors.command_line(note, 7, {"EDITOR": ""}) == ["editor", "+7", str(note)]
 
 
-def test_visual_goes_before_editor(tmp_path: Path) -> None:
-    argv = editors.command_line(tmp_path / "n.md", 1, {"VISUAL": sys.executable, "EDITOR": "nothing"})
-    assert argv[0] == sys.executable
-
-
 @pytest.mark.parametrize(
     ("variables", "told"),
     [
@@ -69,12 +63,6 @@ def test_no_editor_is_one_line(
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(ConfigError, match=told):
         editors.command_line(tmp_path / "n.md", 1, variables, usual=False)
-
-
-def test_a_terminal_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError, match="no editor is known here; set it, as in: export EDITOR=nano"):
-        editors.command_line(tmp_path / "n.md", 1, {"HOME": str(tmp_path)})
 
 
 def test_one_that_does_not_start_is_one_line() -> None:

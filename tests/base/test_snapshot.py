@@ -103,24 +103,12 @@ def test_a_file_that_changes_all_the_time(
     assert caught.value.reason == snapshot.BUSY
 
 
-def test_a_large_file_that_is_being_written_is_not_copied(
-    path: Path, writer: apsw.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshot, "LARGEST", 1000)
-    with pytest.raises(NoteUnreadable), snapshot.standing(path):
-        pass
-
-
 def checked(path: Path) -> list[str] | None:
     connection = schema.connect(str(path), readonly=True)
     try:
         return snapshot.check(connection)
     finally:
         connection.close()
-
-
-def test_a_whole_file_has_no_complaints(path: Path) -> None:
-    assert checked(path) == []
 
 
 def test_a_damaged_page_is_found(path: Path) -> None:
@@ -143,12 +131,3 @@ def test_a_check_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(snapshot, "CHECK_S", -1.0)
     monkeypatch.setattr(snapshot, "_STEPS", 1)
     assert checked(path) is None
-
-
-def test_marks_change_with_the_file_and_its_log(path: Path) -> None:
-    before = snapshot.marks(path)
-    assert snapshot.marks(path) == before
-    connection = schema.connect(str(path))
-    connection.execute("INSERT INTO meta VALUES('late', 'yes')")
-    assert snapshot.marks(path) != before
-    connection.close()

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base import paths
 from commonplace.base.errors import AccessDenied
-from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.paths import Workspace
 from commonplace.notes.appends import append
 
@@ -39,15 +37,6 @@ def test_nobody_writes_for_who_may_only_read(workspace: Workspace, note: Path) -
     with pytest.raises(AccessDenied):
         append(Workspace(workspace.root, reader="an agent"), note, "- not mine", title=TITLE)
     assert "not mine" not in note.read_text()
-
-
-def test_a_lock_that_does_not_come_is_told_to_all(workspace: Workspace, note: Path) -> None:
-    with ThreadPoolExecutor(3) as threads, locked(paths.lock_file(workspace, "notes")):
-        futures = [threads.submit(append, workspace, note, "- x", timeout_s=0.05) for _ in range(3)]
-        for future in futures:
-            with pytest.raises(LockTimeout):
-                future.result(WAIT_S)
-    assert not note.exists()
 
 
 def test_many_threads_lose_nothing(workspace: Workspace, note: Path) -> None:

@@ -2,10 +2,8 @@
 
 import os
 import signal
-import stat
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from types import ModuleType
@@ -16,10 +14,8 @@ from hypothesis import strategies as st
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.base.locks import LockTimeout, locked
 from commonplace.markdown.document import Document
 from commonplace.notes.appends import append
-from commonplace.storage import files
 from commonplace.storage.writes import replace
 
 PROCESSES, APPENDS = 3, 40
@@ -86,19 +82,6 @@ def test_appends_of_many_processes_all_arrive(note: Path) -> None:
     assert litter(note.parent) == []
 
 
-def test_appends_of_many_threads_all_arrive(note: Path, workspace: paths.Workspace) -> None:
-    def work(name: str) -> None:
-        for number in range(20):
-            append(workspace, note, f"- {name} {number}")
-
-    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(note.read_text().splitlines())) == 100
-
-
 def test_kill_leaves_the_old_or_the_new_file(note: Path, workspace: paths.Workspace) -> None:
     seen = 0
     for round_ in range(5):
@@ -118,24 +101,6 @@ def test_kill_leaves_the_old_or_the_new_file(note: Path, workspace: paths.Worksp
     assert litter(note.parent) == []
 
 
-def test_file_size_limit_leaves_the_old_file(note: Path) -> None:
-    note.parent.mkdir()
-    note.write_text("- " + "x" * 5000 + "\n")
-    before = note.read_bytes()
-    code = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from pathlib import Path;"
-        "from commonplace.base.errors import NoteUnreadable; from commonplace.base.paths import Workspace;"
-        "from commonplace.notes.appends import append; note = Path(sys.argv[1])\n"
-        "try:\n    append(Workspace(note.parent.parent), note, '- y')\n"
-        "except NoteUnreadable as error:\n    print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(note)], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{note}: file too large\n"
-    assert note.read_bytes() == before
-    assert litter(note.parent) == []
-
-
 @pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (os, "replace")])
 def test_full_disk_leaves_the_old_file(
     note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
@@ -150,63 +115,6 @@ def test_full_disk_leaves_the_old_file(
     assert str(caught.value) == f"{note}: no space left on device"
     assert note.read_text() == "- before\n"
     assert litter(note.parent) == []
-
-
-def test_read_only_folder_is_told_in_one_line(
-    note: Path, workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append(workspace, note, "- before")
-    note.parent.chmod(0o500)
-    try:
-        if os.access(note.parent, os.W_OK):  # root writes everywhere
-
-            def refuse(*arguments: object, **named: object) -> int:
-                raise PermissionError(13, "Permission denied")
-
-            monkeypatch.setattr(files, "_write", refuse)
-        with pytest.raises(NoteUnreadable) as caught:
-            append(workspace, note, "- after")
-    finally:
-        note.parent.chmod(0o700)
-    assert str(caught.value) == f"{note}: permission denied"
-    assert note.read_text() == "- before\n"
-    assert litter(note.parent) == []
-
-
-def test_folder_in_place_of_a_note(note: Path, workspace: paths.Workspace) -> None:
-    note.mkdir(parents=True)
-    with pytest.raises(NoteUnreadable):
-        append(workspace, note, "- x")
-
-
-def test_fifo_in_place_of_a_note_does_not_block(note: Path, workspace: paths.Workspace) -> None:
-    note.parent.mkdir()
-    os.mkfifo(note)
-    with pytest.raises(NoteUnreadable, match="not a regular file"):
-        append(workspace, note, "- x")
-
-
-def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, workspace: paths.Workspace) -> None:
-    old = os.umask(0o022)
-    try:
-        append(workspace, note, "- x")
-        assert stat.S_IMODE(note.stat().st_mode) == 0o600
-        note.chmod(0o604)
-        append(workspace, note, "- y")
-        assert stat.S_IMODE(note.stat().st_mode) == 0o604
-    finally:
-        os.umask(old)
-
-
-def test_symlink_is_followed(note: Path, workspace: paths.Workspace, tmp_path: Path) -> None:
-    target = tmp_path / "vault" / "real.md"
-    target.parent.mkdir()
-    target.write_text("- x\n")
-    note.parent.mkdir()
-    note.symlink_to(target)
-    append(workspace, note, "- y")
-    assert note.is_symlink()
-    assert target.read_text() == "- x\n- y\n"
 
 
 @pytest.mark.parametrize(
@@ -231,14 +139,6 @@ def test_bytes_that_were_there_stay(
     note.write_bytes(before)
     append(workspace, note, "- y")
     assert note.read_bytes() == after
-
-
-def test_broken_utf16_is_left_alone(note: Path, workspace: paths.Workspace) -> None:
-    note.parent.mkdir()
-    note.write_bytes(b"\xff\xfea")
-    with pytest.raises(NoteUnreadable):
-        append(workspace, note, "- y")
-    assert note.read_bytes() == b"\xff\xfea"
 
 
 def test_change_of_an_editor_meanwhile_is_kept(note: Path, workspace: paths.Workspace) -> None:
@@ -273,45 +173,6 @@ def test_unchanged_text_is_not_written(note: Path, workspace: paths.Workspace) -
     before = note.stat()
     replace(workspace, note, lambda document: document)
     assert os.path.samestat(before, note.stat())
-
-
-def test_lock_has_a_deadline_and_is_free_again(lock: Path, workspace: paths.Workspace, note: Path) -> None:
-    with locked(lock):
-        with pytest.raises(LockTimeout, match="still locked"):
-            append(workspace, note, "- x", timeout_s=0.05)
-        with pytest.raises(LockTimeout), locked(lock, timeout_s=0):
-            raise AssertionError("two holders")
-    with locked(lock, timeout_s=0):
-        pass
-
-
-def test_waiting_writer_gets_its_turn_between_two_writes_of_another(lock: Path) -> None:
-    turns: list[str] = []
-
-    def work(name: str) -> None:
-        while len(turns) < 40:
-            with locked(lock, timeout_s=60):
-                turns.append(name)
-                time.sleep(0.005)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert min(turns.count("a"), turns.count("b")) >= 10
-
-
-def test_lock_of_a_dead_process_is_free(lock: Path, workspace: paths.Workspace, note: Path) -> None:
-    code = "import os, sys; from commonplace.base.locks import locked\nwith locked(sys.argv[1]): os._exit(3)"
-    assert subprocess.run([sys.executable, "-c", code, str(lock)], check=False).returncode == 3
-    append(workspace, note, "- x", timeout_s=0)
-
-
-def test_lock_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(NoteUnreadable), locked(tmp_path / "file" / "x.lock"):
-        pass
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from commonplace.base.errors import ConfigError, OutsideRoots
 from commonplace.base.paths import Workspace
 from commonplace.markdown.metadata import date_of, kind_of
 from commonplace.markdown.statements import bullet
-from commonplace.notes import layout
 from commonplace.notes.layout import init, remember
 from commonplace.types import Written
 
@@ -106,11 +105,6 @@ def test_secrets_and_private_parts_are_not_written(workspace: Workspace) -> None
     assert "- 14:05 key\n\n  password: [REDACTED:password]\n" in daily(workspace)
 
 
-def test_redaction_can_be_declined_but_private_stays_private(workspace: Workspace) -> None:
-    assert remember(workspace, "password: hunter2<private>x</private>", now=NOW, redact=False).redacted == ()
-    assert daily(workspace).endswith("- 14:05 password: hunter2\n")
-
-
 @pytest.mark.parametrize("text", ["", " \n\t", "<private>all of it</private>"])
 def test_nothing_to_remember(workspace: Workspace, text: str) -> None:
     with pytest.raises(ConfigError, match="nothing to remember"):
@@ -129,20 +123,6 @@ def test_section_and_heading_are_told_apart(workspace: Workspace) -> None:
         remember(workspace, "x", now=NOW, section="s")
     with pytest.raises(ConfigError, match="heading"):
         remember(workspace, "x", now=NOW, heading="h", long_term=True)
-
-
-@given(st.text(min_size=1), st.text())
-def test_any_text_can_be_remembered(
-    tmp_path_factory: pytest.TempPathFactory, text: str, heading: str
-) -> None:
-    workspace = Workspace(tmp_path_factory.mktemp("any"))
-    try:
-        written = remember(workspace, text, now=NOW, heading=heading)
-    except ConfigError:
-        return
-    lines = daily(workspace).split("\n")
-    assert lines[written.start_line - 1].startswith("- 14:05")
-    assert all(line.startswith("  ") or not line for line in lines[written.start_line : written.end_line])
 
 
 HEADINGS = st.text() | st.text("ab# \t\u3000`<>!-=", min_size=1, max_size=12)
@@ -184,18 +164,6 @@ def test_init_makes_what_is_missing_and_touches_nothing(workspace: Workspace) ->
     workspace.memory_file.write_text("mine")
     assert init(workspace.root) == []
     assert workspace.memory_file.read_text() == "mine"
-
-
-def test_init_respects_the_other_layout(workspace: Workspace) -> None:
-    workspace.memory_dir.mkdir()
-    (workspace.memory_dir / "MEMORY.md").write_text("mine")
-    init(workspace.root)
-    assert not (workspace.root / "MEMORY.md").exists()
-
-
-def test_init_makes_the_folder_itself(tmp_path: Path) -> None:
-    init(tmp_path / "new" / "deep")
-    assert (tmp_path / "new" / "deep" / "MEMORY.md").read_text().startswith(layout.MEMORY_TITLE)
 
 
 @pytest.mark.parametrize(

@@ -126,44 +126,6 @@ def test_staged_edits_of_the_same_file_are_not_lost(workspace: paths.Workspace, 
     assert subjects(ask) == ["commonplace: move", "the owner's", "first"]
 
 
-def test_hooks_signing_and_editors_are_not_run(workspace: paths.Workspace, ask: Ask, tmp_path: Path) -> None:
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\nexit 1\n")
-    program.chmod(0o755)
-    hooks = tmp_path / "repository" / ".git" / "hooks"
-    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
-        shutil.copy(program, hooks / name)
-    for key, value in (
-        ("commit.gpgSign", "true"), ("gpg.program", program), ("core.editor", program),
-        ("core.fsmonitor", program), ("core.pager", program), ("filter.x.clean", program),
-    ):  # fmt: skip
-        ask("config", key, str(value))
-    assert made(workspace, archive=b"a\n", memory=b"ours\n").commit
-    assert not (tmp_path / "ran").exists()
-    (workspace.root / ".gitattributes").write_text("MEMORY.md filter=x\n")
-    run = made(workspace, archive=b"b\n", memory=b"more\n")
-    assert (bool(run.commit), run.uncommitted) == (
-        True, "not committed: notes/MEMORY.md (a filter of git's is set for it)",
-    )  # fmt: skip
-    assert not (tmp_path / "ran").exists()
-
-
-def test_the_variables_of_a_caller_do_not_leak_in(
-    workspace: paths.Workspace, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = tmp_path / "other"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
-    with monkeypatch.context() as patch:
-        patch.setenv("GIT_DIR", str(other / ".git"))
-        patch.setenv("GIT_WORK_TREE", str(other))
-        patch.setenv("GIT_INDEX_FILE", str(other / "index"))
-        patch.setenv("GIT_AUTHOR_NAME", "Mallory")
-        assert made(workspace, memory=b"ours\n").commit
-    assert subjects(ask)[0] == "commonplace: move"
-    assert ask("show", "-s", "--format=%an") == "Ann\n"
-    assert sorted(path.name for path in other.iterdir()) == [".git"]
-
-
 def test_without_a_name_of_the_owner_ours_stands_there(
     workspace: paths.Workspace, ask: Ask, tmp_path: Path
 ) -> None:
@@ -198,7 +160,7 @@ def hinder(what: str, ask: Ask, workspace: paths.Workspace, monkeypatch: pytest.
         monkeypatch.setenv("PATH", "")
     elif what == "index.lock":
         (private / "index.lock").touch()
-    elif what in ("rebase-merge", "sequencer"):
+    elif what == "rebase-merge":
         (private / what).mkdir()
     elif what == "broken":
         (private / "HEAD").write_text("nothing\n")
@@ -210,8 +172,7 @@ def hinder(what: str, ask: Ask, workspace: paths.Workspace, monkeypatch: pytest.
 
 HINDRANCES = {
     "detached": "no branch", "bare": "no plain repository", "missing": "not installed", "index.lock": "index.lock",
-    "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert", "slow": "longer than",
-    "BISECT_LOG": "a bisect", "rebase-merge": "a rebase", "sequencer": "a cherry-pick", "broken": "not a git",
+    "MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "slow": "longer than", "broken": "not a git",
 }  # fmt: skip
 
 

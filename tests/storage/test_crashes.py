@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory
 from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.storage import journal, transaction, undo
@@ -246,14 +245,6 @@ def test_a_file_that_became_a_link_outwards_or_a_folder_is_left(
     (run,) = transaction.recover(killed)
     assert [bool(file.left) for file in run.files] == [False, True, False]
     assert outside.read_bytes() == OLD["MEMORY.md"]
-
-
-def test_a_sync_carries_on_and_says_what_was_left(killed: paths.Workspace) -> None:
-    killed.memory_file.write_bytes(b"the owner's\n")
-    with Memory.open(killed.root, overrides={"embedding.provider": "none"}) as memory:
-        (warning,) = memory.sync().warnings
-        assert warning.startswith("MEMORY.md was changed by somebody else")
-        assert memory.sync().warnings == ()
 
 
 @sampled

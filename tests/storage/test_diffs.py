@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace import Memory
 from commonplace.base import paths
 from commonplace.storage import diffs, journal, state, transaction
 from commonplace.types.changes import Change
@@ -76,13 +74,6 @@ def test_a_run_is_shown_as_far_as_it_is_kept(workspace: paths.Workspace, change:
     gone = transaction.apply(workspace, [change("MEMORY.md", b"#\n")], ABOUT, keep=False)
     assert gone is not None
     assert journal.diff(workspace, gone) == "# MEMORY.md: what it was before is not kept"
-
-
-def test_the_copies_are_neither_searched_nor_shown(workspace: paths.Workspace, change: Changing) -> None:
-    transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
-    with Memory.open(Path(workspace.root), overrides={"embedding.provider": "none"}) as memory:
-        memory.sync()
-        assert [note.path for note in memory.notes()] == ["MEMORY.md"]
 
 
 # --- a change taken back --------------------------------------------------------------------------------
@@ -173,18 +164,6 @@ def edits(rng: random.Random, length: int, who: bytes) -> dict[int, Edit]:
 
 def edited(before: list[bytes], changes: dict[int, Edit]) -> list[bytes]:
     return [new for place, line in enumerate(before) for new in (changes.get(place, [line]) or [])]
-
-
-@given(TEXTS, TEXTS)
-def test_untouched_it_comes_back_whatever_it_is_where_it_is_plain(before: bytes, after: bytes) -> None:
-    added, removed = diffs.counted(before, after)
-    assert (added - removed) == len(diffs.split(after)) - len(diffs.split(before))
-    made = [
-        line
-        for hunk in diffs.hunks(diffs.split(before), diffs.split(after))
-        for line in diffs.split(after)[hunk.other_first : hunk.other_last]
-    ]
-    assert len(made) == added
 
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=6)

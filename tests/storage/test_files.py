@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -100,15 +98,6 @@ def test_a_set_of_permissions_survives(tmp_path: Path, lock: Path) -> None:
         assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_the_owner_survives(tmp_path: Path, lock: Path) -> None:
-    target = tmp_path / "a.md"
-    target.write_bytes(b"x")
-    os.chown(target, 1234, 4321)
-    files.replace(target, lambda data: data + b"y", lock=lock)
-    assert (target.stat().st_uid, target.stat().st_gid) == (1234, 4321)
-
-
 def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path) -> None:
     target = tmp_path / "a.md"
     code = (
@@ -122,76 +111,6 @@ def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path
     files.replace(target, lambda data: data + b"whole", lock=lock)
     assert target.read_bytes() == b"whole"
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
-
-
-def test_a_lock_is_of_its_file_alone(lock: Path) -> None:
-    with locks.locked(lock), locks.locked(lock.with_name("y.lock"), timeout_s=0):
-        pass
-
-
-def test_a_lock_is_given_back_whatever_happens_inside(lock: Path) -> None:
-    for error in (ZeroDivisionError, KeyboardInterrupt):
-        with pytest.raises(error), locks.locked(lock):
-            raise error
-        with locks.locked(lock, timeout_s=0):
-            pass
-
-
-def test_a_lock_keeps_other_processes_out(lock: Path) -> None:
-    code = (
-        "import sys; from commonplace.base import locks\n"
-        "try:\n with locks.locked(sys.argv[1], timeout_s=0): print('in')\n"
-        "except locks.LockTimeout as error: print('out')"
-    )
-
-    def other() -> str:
-        command = [sys.executable, "-c", code, str(lock)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-    with locks.locked(lock):
-        assert other() == "out\n"
-    assert other() == "in\n"
-
-
-def test_a_lock_of_a_stopped_process_is_waited_for_and_told(lock: Path) -> None:
-    code = "import sys; from commonplace.base import locks\nwith locks.locked(sys.argv[1]):\n print('held', flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        holder.send_signal(signal.SIGSTOP)
-        with (
-            pytest.raises(locks.LockTimeout, match="still locked by another process"),
-            locks.locked(lock, 0.05),
-        ):
-            raise AssertionError("two holders")
-        holder.kill()
-        holder.wait(30)
-        with locks.locked(lock, 30):
-            pass
-
-
-def test_threads_take_turns(lock: Path) -> None:
-    inside, most = 0, 0
-    guard = threading.Lock()
-
-    def work() -> None:
-        nonlocal inside, most
-        for _ in range(10):
-            with locks.locked(lock, 60):
-                with guard:
-                    inside += 1
-                    most = max(most, inside)
-                with guard:
-                    inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
 
 
 def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:

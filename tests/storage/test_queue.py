@@ -66,26 +66,12 @@ def test_entries_come_out_as_they_went_in(queue: Queue) -> None:
     assert queue.empty
 
 
-def test_nothing_is_made_before_there_is_something_to_keep(queue: Queue) -> None:
-    assert queue.empty
-    assert queue.waiting() == Waiting(0, 0)
-    assert queue.drain(lambda entries: None) == Drained()
-    assert not queue.workspace.state.exists()
-
-
 def test_what_is_secret_or_private_reaches_no_file(queue: Queue) -> None:
     queue.append(entry(f"token {SECRET} <private>the diagnosis</private> kept", heading=f"with {SECRET}"))
     raw = b"".join(path.read_bytes() for path in queue.workspace.state.rglob("*") if path.is_file())
     assert SECRET.encode() not in raw
     assert b"diagnosis" not in raw
     assert b"kept" in raw
-
-
-def test_the_state_is_readable_by_its_owner_alone(queue: Queue) -> None:
-    queue.append(entry("x"))
-    if os.name == "posix":
-        assert state.path(queue.workspace).stat().st_mode & 0o077 == 0
-        assert queue.workspace.state.stat().st_mode & 0o077 == 0
 
 
 def test_batches_hold_entries_of_one_day_in_order(queue: Queue) -> None:
@@ -119,19 +105,6 @@ def test_a_writer_that_nobody_knows_is_not_trusted(queue: Queue) -> None:
     assert read.by == "untrusted"
 
 
-def test_what_no_note_takes_for_now_waits_on(queue: Queue) -> None:
-    queue.extend([entry("a"), entry("b")])
-
-    def locked_note(entries: Sequence[Entry]) -> None:
-        raise NoteUnreadable("memory/2026-02-13.md", "still locked")
-
-    for _ in range(3):
-        assert queue.drain(locked_note) == Drained(trouble="memory/2026-02-13.md: still locked")
-        queue.append(entry("more"))
-    assert queue.waiting().entries == 5
-    assert taken(queue) == ["a", "b", "more", "more", "more"]
-
-
 def test_no_entry_passes_an_earlier_one_of_its_day(queue: Queue) -> None:
     queue.extend([entry("a"), entry("b")])
     found: list[str] = []
@@ -144,25 +117,6 @@ def test_no_entry_passes_an_earlier_one_of_its_day(queue: Queue) -> None:
     assert queue.drain(write, batch=1).trouble
     assert found == []
     assert taken(queue) == ["a", "b"]
-
-
-def test_a_note_that_takes_nothing_does_not_hold_up_other_days(queue: Queue) -> None:
-    later = AT + timedelta(days=1)
-    found: list[str] = []
-
-    def write(entries: Sequence[Entry]) -> None:
-        if entries[0].at == AT:
-            raise NoteUnreadable("memory/2026-02-13.md", "not a regular file")
-        found.extend(e.text for e in entries)
-
-    queue.append(entry("held"))
-    queue.drain(write)
-    queue.append(entry("also held"))
-    queue.drain(write)
-    queue.append(entry("free", later))
-    assert "not a regular file" in queue.drain(write).trouble
-    assert found == ["free"]
-    assert taken(queue) == ["held", "also held"]
 
 
 def test_an_entry_that_no_note_will_ever_take_is_set_aside(queue: Queue) -> None:

@@ -7,15 +7,13 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable, OutsideRoots
-from commonplace.base.locks import LockTimeout
 from commonplace.notes import appends
 from commonplace.storage import files, journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
@@ -86,14 +84,6 @@ def test_a_disk_that_fills_up_amid_a_change(
     assert [*workspace.root.rglob("*.tmp")] == []
 
 
-def test_a_change_below_a_file_is_refused(workspace: paths.Workspace, change: Changing) -> None:
-    changes = [change("memory/archive.md", b"- one\n"), Change("MEMORY.md/b.md", None, b"b\n")]
-    with pytest.raises(NoteUnreadable):
-        transaction.apply(workspace, changes, ABOUT)
-    assert not workspace.memory_dir.exists()
-    assert journal.listed(workspace) == []
-
-
 def test_a_file_that_an_editor_saves_amid_a_change_is_not_overwritten(
     workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,21 +113,22 @@ def test_a_link_and_its_file_are_one_file(workspace: paths.Workspace, change: Ch
     assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n"
 
 
-@pytest.mark.parametrize("path", ["../outside.md", "/etc/outside.md", "out/x.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside.md",
+        "/etc/outside.md",
+        "out/x.md",
+        ".git/config",
+        "memory/.hidden/x.md",
+        "commonplace.toml",
+    ],
+)
 def test_no_change_leaves_the_workspace(workspace: paths.Workspace, tmp_path: Path, path: str) -> None:
     (workspace.root / "out").symlink_to(tmp_path.parent)
     with pytest.raises(OutsideRoots):
         transaction.apply(workspace, [Change(path, None, b"x\n")], ABOUT)
     assert journal.listed(workspace) == []
-
-
-def test_names_that_are_no_text_come_back(workspace: paths.Workspace, change: Changing) -> None:
-    name = b"memory/\xff.md".decode("utf-8", "surrogateescape")
-    run = transaction.apply(workspace, [change(name, b"x\n"), change("memory/归档 ‮.md", b"y\n")], ABOUT)
-    assert run is not None
-    assert journal.load(workspace, run.id) == run
-    undo.undo(workspace)
-    assert list(workspace.memory_dir.iterdir()) == []
 
 
 def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> None:
@@ -169,32 +160,6 @@ def test_no_secret_of_a_reason_is_kept(workspace: paths.Workspace, change: Chang
     assert "hunter2" not in repr(journal.load(workspace, run.id))
 
 
-@pytest.mark.parametrize("path", [".git/config", "memory/.hidden/x.md", "commonplace.toml", "memory/link.md"])
-@pytest.mark.parametrize("state", ["begun", "done"])
-def test_a_run_that_came_with_the_folder_reaches_no_file_that_programs_obey(
-    workspace: paths.Workspace, path: str, state: Literal["begun", "done"]
-) -> None:
-    (workspace.root / ".git").mkdir()
-    (workspace.root / ".git" / "config").write_bytes(b"old")
-    workspace.memory_dir.mkdir()
-    (workspace.memory_dir / "link.md").symlink_to("../.git/config")
-    target = workspace.root / path
-    if path in ("commonplace.toml", "memory/.hidden/x.md"):
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(b"old")
-    planted = Change(path, b"old", b"new") if state == "begun" else Change(path, b"new", b"old")
-    run = journal.begin(workspace, [planted], ABOUT, datetime.now().astimezone(), keep=True)
-    journal.put(workspace, replace(run, state=state))
-    transaction.recover(workspace)
-    assert target.read_bytes() == b"old"
-    with pytest.raises((OutsideRoots, undo.NotUndone)):
-        undo.undo(workspace, run.id)
-    assert target.read_bytes() == b"old"
-    with pytest.raises(OutsideRoots):
-        transaction.apply(workspace, [Change(path, b"old", b"new")], ABOUT)
-    assert target.read_bytes() == b"old"
-
-
 def test_nobody_waits_while_changes_are_composed(tmp_path: Path) -> None:
     workspace = paths.Workspace(tmp_path)
     (tmp_path / "memory").mkdir()
@@ -213,23 +178,3 @@ def test_nobody_waits_while_changes_are_composed(tmp_path: Path) -> None:
     assert run is not None
     assert rounds == [b"- one\n", b"- one\n- two\n"]
     assert note.read_text() == "- one\n- two\n- three\n"
-
-
-def test_where_somebody_always_writes_it_is_made_under_the_lock(tmp_path: Path) -> None:
-    workspace = paths.Workspace(tmp_path)
-    (tmp_path / "memory").mkdir()
-    note = tmp_path / "memory" / "a.md"
-    note.write_text("- one\n")
-    refused: list[bool] = []
-
-    def compose(read: transaction.Read) -> list[Change]:
-        before = read("memory/a.md")
-        try:
-            appends.append(workspace, note, "- more", timeout_s=0.1)
-        except LockTimeout:
-            refused.append(True)
-        return [Change("memory/a.md", before, (before or b"") + b"- last\n")]
-
-    assert transaction.rewrite(workspace, compose, About("write", "a test")) is not None
-    assert refused == [True]
-    assert note.read_text().endswith("- more\n- last\n")

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base import paths
-from commonplace.base.errors import NoteUnreadable
 from commonplace.config.settings import History
 from commonplace.storage import journal, transaction, undo
 from commonplace.storage import state as database
@@ -33,25 +32,6 @@ def applied(workspace: paths.Workspace, *changes: Change, **named: object) -> Ru
 
 def state(workspace: paths.Workspace) -> dict[str, bytes | None]:
     return {path: transaction.read(workspace, path) for path in FILES}
-
-
-def test_order_within_a_second_is_the_order_of_making(workspace: paths.Workspace, change: Changing) -> None:
-    now = datetime(2026, 2, 13, 3, 30).astimezone()
-    made = [applied(workspace, change("MEMORY.md", b"%d\n" % n), now=now).id for n in range(40)]
-    assert made == journal.names(workspace) == sorted(set(made))
-    earlier = applied(
-        workspace, change("MEMORY.md", b"x\n"), now=now - timedelta(hours=1)
-    )  # a clock set back
-    assert earlier.id == journal.names(workspace)[-1]
-    assert [run.about.undoes for run in undo.undo(workspace)] == [earlier.id]
-
-
-def test_what_came_later_stays(workspace: paths.Workspace, change: Changing) -> None:
-    run = applied(workspace, change("MEMORY.md", b"# Memory\n\n- one\n- ours\n"))
-    with open(workspace.memory_file, "ab") as file:
-        file.write("- später, damaged \udcff\r\n".encode("utf-8", "surrogateescape"))
-    undo.undo(workspace, run.id[:15])
-    assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n- sp\xc3\xa4ter, damaged \xff\r\n"
 
 
 def mode(path: Path) -> int:
@@ -72,38 +52,6 @@ def test_a_note_that_is_brought_back_has_its_permissions_again(
     assert not note.exists()
     undo.undo(workspace, again.id)
     assert mode(note) == kind
-
-
-def test_permissions_come_back_where_a_change_fails_or_is_carried_on(
-    workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    note = workspace.memory_file
-    note.chmod(0o644)
-    changes = [change("MEMORY.md", None), change("memory/archive.md", b"- one\n")]
-    real = transaction._exchange
-
-    def failing(workspace: paths.Workspace, change: Change, *about: About | None) -> bool:
-        if change.path == "memory/archive.md" and change.after:
-            raise NoteUnreadable(change.path, "no space left on device")
-        return real(workspace, change, *about)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(transaction, "_exchange", failing)
-        with pytest.raises(NoteUnreadable):
-            transaction.apply(workspace, changes, ABOUT)
-    assert mode(note) == 0o644
-    applied(workspace, change("MEMORY.md", None))
-
-    def killed(workspace: paths.Workspace, change: Change, *about: About | None) -> bool:
-        raise SystemExit
-
-    with monkeypatch.context() as patched:
-        patched.setattr(transaction, "_exchange", killed)
-        with pytest.raises(SystemExit):
-            undo.undo(workspace)
-    assert not note.exists()
-    assert [run.state for run in transaction.recover(workspace)] == ["done"]
-    assert mode(note) == 0o644
 
 
 def test_an_overlap_refuses_and_names_what_to_undo_first(

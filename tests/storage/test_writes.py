@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory
 from commonplace.base import paths
 from commonplace.notes import layout
 from commonplace.storage import overwritten, state, writes
-from commonplace.types import Provenance, Selection
+from commonplace.types import Provenance
 
 NOW = datetime(2026, 2, 13, 12)
 
@@ -67,27 +66,6 @@ def test_a_copy_of_which_nothing_is_left_is_deleted(workspace: paths.Workspace) 
     assert overwritten.copies(workspace) == []
 
 
-def test_a_note_that_is_gone_is_said_once(workspace: paths.Workspace) -> None:
-    remember(workspace, "one")
-    note(workspace).unlink()
-    (said,) = overwritten.check(workspace)
-    assert "memory/2026-02-13.md is gone" in said
-    assert overwritten.check(workspace) == []
-    assert remember(workspace, "two") == ()
-    assert note(workspace).read_text() == "# 2026-02-13\n\n- two\n"
-
-
-def test_what_we_take_out_ourselves_is_not_missed(workspace: paths.Workspace) -> None:
-    with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
-        memory.remember("Mira likes tea.", now=NOW)
-        memory.remember("Bo likes rain.", now=NOW)
-        memory.correct("Mira likes tea.", "Mira likes coffee.", now=NOW.astimezone())
-        memory.forget(Selection("person", "Bo"))
-        assert memory.sync().warnings == ()
-        assert memory.remember("next", now=NOW).warnings == ()
-    assert overwritten.copies(workspace) == []
-
-
 def test_a_killed_write_leaves_the_version_of_before(workspace: paths.Workspace) -> None:
     remember(workspace, "one")
     before, status = note(workspace).read_bytes(), note(workspace).stat()
@@ -130,41 +108,6 @@ def test_the_versions_of_the_notes_written_last_are_kept(
     overwritten.check(workspace)
     kept = [path for (path,) in state.rows(workspace, "SELECT path FROM note ORDER BY path")]
     assert kept == [b"memory/2026-02-0%d.md" % day for day in (4, 5, 6)]
-
-
-def test_rows_of_entries_that_left_a_note_long_ago_are_deleted(
-    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writes, "_MOST_VERSIONS", 3)
-    for text in ("one", "two"):
-        remember(workspace, text)
-    writes.replace(workspace, note(workspace), lambda old: old.with_text(old.text.replace("- one\n", "")))
-    for _ in range(2):
-        assert [row[0] for row in state.rows(workspace, "SELECT ours FROM entry WHERE ours = 0")] == [0]
-        remember(workspace, "more")
-    for number in range(3):
-        remember(workspace, f"line {number}")
-    assert state.rows(workspace, "SELECT 1 FROM entry WHERE ours = 0") == []
-    assert len(state.rows(workspace, "SELECT 1 FROM entry")) == len(
-        writes.entries(note(workspace).read_bytes())
-    )
-
-
-def test_other_notes_are_read_outside_of_a_transaction(
-    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember(workspace, "one")
-    layout.remember(workspace, "long", now=NOW, long_term=True)
-    note(workspace).unlink()
-    others = writes.Writes._others
-
-    def counted(self: writes.Writes) -> list[bytes]:
-        with state._file(workspace).reading() as connection:
-            assert not connection.in_transaction
-        return [*others(self)]
-
-    monkeypatch.setattr(writes.Writes, "_others", counted)
-    assert len(overwritten.check(workspace)) == 1
 
 
 def test_who_wrote_an_entry_is_known_whatever_its_comments_say(workspace: paths.Workspace) -> None:

@@ -15,6 +15,7 @@ from commonplace.base import clock, paths
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.messages import Message, message
+from commonplace.base.root import LIMIT
 from commonplace.markdown import comments
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
 
 DEFAULT_SECTION = "Notes"
+_ROOM = 1 << 20  # bytes for an entry
 MEMORY_TITLE = "# Memory"
 NOTHING = message("text.empty", "nothing to remember: the text is empty (private parts are never kept)")
 FOREIGN = frozenset({"tool", "untrusted"})  # writers whose texts lose personal data as well
@@ -94,6 +96,7 @@ def remember(
     title, title_kinds = _title(under, provenance, redact)
     entry = _entry(body, hour, provenance, tentative=tentative)
     paths.contain(note, [workspace.root], missing_ok=True)
+    _check_size(note)
     progress.check()
     (start, end), sides = appends.append(workspace, note, entry, title=opening, heading=title or None)
     shown = note.relative_to(workspace.root).as_posix()
@@ -243,6 +246,14 @@ def _title(text: str, provenance: Provenance | None, redact: bool) -> tuple[str,
     while (bare := unclosed(text)) != text:
         text = bare
     return text, kinds
+
+
+def _check_size(note: Path) -> None:
+    """Refuse a note that is too large to be read, so that what is added is found. Raises NoteUnreadable."""
+    with suppress(OSError):
+        if os.stat(note).st_size > LIMIT - _ROOM:
+            told = f"holds more than {(LIMIT - _ROOM) >> 20} MiB, so nothing new in it would be read"
+            raise NoteUnreadable(paths.shown(note), f"{told}; move a part of it into another note")
 
 
 def _check_heading(section: str | None, heading: str | None, long_term: bool, on: date | None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "state.sqlite"
-VERSION = 1  # of the tables below; upgrade older files in `_migrate`
+VERSION = 1  # of the tables below
 _TABLES = """
 CREATE TABLE IF NOT EXISTS value(
     kind TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, data TEXT NOT NULL, PRIMARY KEY (kind, name));
@@ -52,14 +52,18 @@ class _File(Database):
 
     def _open(self) -> Connection:
         if self._connection is not None and self._process == os.getpid():
-            return self._connection
-        connection = super()._open()
+            if self.inode == _inode(self.path):
+                return self._connection
+            self.close()  # the file was deleted or replaced
+        connection, self.inode = super()._open(), 0
+        connection.execute("PRAGMA secure_delete=ON").fetchall()
+        ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+        if int(str(version)) > VERSION:
+            newer = "was written by a newer version of commonplace; upgrade this one"
+            raise NoteUnreadable(paths.shown(self.path), newer)
+        if version != VERSION:  # upgrade older tables here
+            connection.execute(f"PRAGMA user_version={VERSION}")
         self.inode = _inode(self.path)
-        try:
-            _migrate(connection, self.path)
-        except BaseException:
-            self.close()
-            raise
         return connection
 
     @contextmanager
@@ -143,11 +147,7 @@ def close(place: Path) -> None:
 
 
 def _file(workspace: paths.Workspace) -> _File:
-    """Return the open file of a workspace; another one if it was deleted or replaced."""
     place = path(workspace)
-    file = _files.get(place)
-    if file is not None and file.inode and not (file.inode == _inode(place) > 0):
-        close(place)
     return _files.get(place) or _files.setdefault(place, _File(place, _TABLES, hurried=True))
 
 
@@ -155,16 +155,6 @@ def _inode(place: Path) -> int:
     with suppress(OSError):
         return os.stat(place).st_ino
     return -1
-
-
-def _migrate(connection: Connection, place: Path) -> None:
-    connection.execute("PRAGMA secure_delete=ON").fetchall()
-    ((version,),) = connection.execute("PRAGMA user_version").fetchall()
-    if int(str(version)) > VERSION:
-        newer = "was written by a newer version of commonplace; upgrade this one"
-        raise NoteUnreadable(paths.shown(place), newer)
-    if version != VERSION:
-        connection.execute(f"PRAGMA user_version={VERSION}")
 
 
 def _move_aside(workspace: paths.Workspace) -> None:

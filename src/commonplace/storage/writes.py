@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # Limits are counts, not ages: a clock that jumps a day ahead would drop everything at once.
 _MOST_NOTES = 30  # notes with a version, the last written
 _MOST_COPIES = 200
-_MOST_VERSIONS = 200  # of a note, after which a row of an entry that left it is deleted
 _MOVED_S = 0.1  # for which an editor moves a file away that it writes anew
 _MOMENT_S = 1.0  # age of an empty file that an editor is filling
 _ENCODING = ("utf-8", "surrogateescape")
@@ -43,8 +42,6 @@ _COMMENT = re.compile(r"<!--[^<>]*-->")
 _OWNER = re.compile(r"<!-- by: owner[^<>]*-->")
 _BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
 _DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
-_DROP_ENTRIES = """DELETE FROM entry WHERE note = ? AND number < ?
-    AND lower(hex(key)) NOT IN (SELECT value FROM json_each(?))"""
 _OTHERS = "INSERT OR IGNORE INTO entry VALUES (?, ?, 2, '', '', ?)"
 _KEEP = "INSERT OR IGNORE INTO overwritten(name, note, data, bytes) VALUES (?, ?, ?, ?)"
 _DROP_COPIES = "DELETE FROM overwritten WHERE rowid <= (SELECT max(rowid) FROM overwritten) - ?"
@@ -85,8 +82,6 @@ class Writes:
             for statement, values in found:
                 connection.execute(statement, values)
             connection.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", rows)
-            stands = json.dumps([one.hex() for one in now])
-            connection.execute(_DROP_ENTRIES, (self._id, self._number - _MOST_VERSIONS, stands))
             self._next = self._save(connection, after, new, marks(old))  # this attempt may fail
 
     def replaced(self, read: bytes = b"", late: bytes = b"") -> None:
@@ -112,8 +107,7 @@ class Writes:
             with self.workspace.files.open(self.note, links=True) as file:
                 status: files.Status = os.fstat(file.fileno())
                 assert status is not None
-                is_empty = not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S
-                if is_empty:
+                if not status.st_size and 0 <= time.time() - status.st_mtime < _MOMENT_S:
                     return  # another program is writing it: next time
                 data: bytes | None = file.read()
         except (FileNotFoundError, NotADirectoryError):
@@ -203,6 +197,7 @@ class Writes:
         row = {"after": digest(data), "now": marks(status), "old": old, "number": number}
         values = self._id, time.time(), json.dumps(row), zlib.compress(version, 1)
         connection.execute("INSERT OR REPLACE INTO note(path, at, data, bytes) VALUES (?, ?, ?, ?)", values)
+        connection.execute(_DROP_NOTES, (_MOST_NOTES,))
         return version, digest(data), old, number
 
     def _others(self) -> Iterator[bytes]:
@@ -250,13 +245,10 @@ def update(workspace: paths.Workspace, known: Mapping[str, bytes]) -> None:
     query = "SELECT path, data FROM note ORDER BY at DESC"
     notes = [(os.fsdecode(path), row) for path, row in state.rows(workspace, query)]
     changed = [note for note, row in notes if note in known or not _is_as_written(workspace, note, row)]
-    if changed or len(notes) > _MOST_NOTES:
+    if changed:
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             for note in changed:
                 Writes(workspace, note).update(known.get(note))
-            if len(notes) > _MOST_NOTES:
-                with state.writing(workspace, durable=False) as connection:
-                    connection.execute(_DROP_NOTES, (_MOST_NOTES,))
 
 
 def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
