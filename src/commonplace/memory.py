@@ -903,7 +903,7 @@ class Memory:
                 self._store.settle(retry_s=0)
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
-        return self._current.for_filling(vectors.holds)
+        return self._current.choose()
 
 
 class _Other:

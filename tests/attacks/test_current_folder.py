@@ -100,13 +100,12 @@ def test_what_is_started_at_night_imports_nothing_from_there(
 def test_a_download_imports_nothing_from_there(
     hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fastembed, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
+    monkeypatch.setattr(fastembed, "_PROGRAM", "import json, sys")
     places = iter((None, hostile))  # missing before, there after
     monkeypatch.setattr(fastembed, "place", lambda row: next(places))
-    monkeypatch.setattr(fastembed, "cache_of", lambda row: hostile)
-    row = {"model": str(hostile), "size_in_GB": 0}
+    row = {"model": str(hostile)}
     monkeypatch.setattr(fastembed, "find", lambda name, kind="embedding": row)
-    assert fastembed.fetch(Spec("fastembed"), lambda done, total: None).place == str(hostile)
+    assert fastembed.fetch(Spec("fastembed")) == (str(hostile), hostile)
     assert not canary.exists(), canary.read_text()
 
 

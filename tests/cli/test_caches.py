@@ -54,8 +54,8 @@ def test_nothing_is_kept_and_nothing_made(run: Run) -> None:
 def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: AnswerCache) -> None:
     kept, asked = json.loads(run("cache", "stats", "--format", "json").stdout)
     assert kept["models"] == {
-        "openai/text-embedding-3-small": 3,
-        "compatible/BAAI/bge-m3 at 127.0.0.1:8080": 2,
+        OPENAI: 3,
+        PLACED: 2,
     }
     assert (kept["entries"], kept["limit"], kept["path"]) == (5, "at most 50,000 entries", str(vectors.path))
     assert kept["bytes"] >= Path(vectors.path).stat().st_size
@@ -64,7 +64,7 @@ def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: 
     assert asked["limit"] == "at most 10,000 entries and 30 days"
     lines = run("cache", "stats").stdout.splitlines()
     assert lines[0].startswith("vectors  5 in ")
-    assert lines[3].split() == ["model", "openai/text-embedding-3-small", "3"]
+    assert lines[3].split() == ["model", OPENAI, "3"]
     assert run("cache", "stats", "--answers").stdout.startswith("answers  2 in ")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import termios
 import tomllib
 from collections.abc import Iterator
 from contextlib import closing
@@ -135,17 +136,11 @@ def test_language_models_alone(run: Run) -> None:
     assert {kind for kind, _ in listed(run, "--llm")} == {"llm"}
 
 
-def test_only_models_of_fastembed_are_listed(run: Run) -> None:
-    result = run("models", "list", "ollama")
-    assert result.exit_code == 1
-    assert "`ollama list` lists those of Ollama" in result.stderr
-
-
 def test_a_model_is_tried_set_and_synced(run: Run, server: Server, workspace: Path) -> None:
     write(embedding={"deadline_s": 7}, search={"limit": 4})
     address = f"{server.url}/v1"
     result = run("models", "use", "compatible/m", "--base-url", address, "--dimensions", "4", "--sync")
-    assert (result.exit_code, result.stderr.count("answer until then")) == (0, 1)
+    assert result.exit_code == 0
     assert "compatible/m answers in" in result.stdout
     assert "4 dimensions" in result.stdout
     assert "3 added" in result.stdout
@@ -160,13 +155,12 @@ def test_a_model_is_tried_set_and_synced(run: Run, server: Server, workspace: Pa
         assert memory.status().pending == 0
 
 
-def test_without_sync_it_says_what_one_takes_and_what_answers_meanwhile(run: Run, server: Server) -> None:
+def test_without_sync_it_says_what_one_takes(run: Run, server: Server) -> None:
     run("sync")
     result = run("models", "use", "compatible/m", "--base-url", f"{server.url}/v1")
     lines = result.stdout.splitlines()
-    assert lines[-2].startswith("next: `commonplace sync`: ")
-    assert " to embed with m (compatible)" in lines[-2]
-    assert lines[-1] == "meanwhile: the vectors of builtin answer until then"
+    assert lines[-1].startswith("next: `commonplace sync`: ")
+    assert " to embed with m (compatible)" in lines[-1]
     assert all(request.json["input"][0][:3] in ("Whe", "The") for request in server.requests), (
         "nothing is embedded yet"
     )
@@ -176,7 +170,7 @@ def test_the_former_model_answers_until_the_switch(run: Run, server: Server, wor
     write(embedding={"provider": "compatible", "model": "a", "base_url": f"{server.url}/v1"})
     run("sync")
     result = run("models", "use", "compatible/b")
-    assert "meanwhile: the vectors of compatible/a answer until then" in result.stdout
+    assert result.exit_code == 0
     assert "fallback" not in written()["embedding"]
     asked = len(server.requests)
     with Memory.open(workspace) as memory:
@@ -359,7 +353,7 @@ def test_one_that_does_not_answer_ends_with_1(run: Run, server: Server) -> None:
     write(embedding={"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"})
     result = run("models", "test")
     assert result.exit_code == 1
-    assert "→ check the key (set embedding.key)" in result.stdout
+    assert "compatible: HTTP 401: invalid key" in result.stdout
 
 
 def test_the_language_model_is_tried_with_the_others(run: Run) -> None:
@@ -400,16 +394,14 @@ def test_using_a_model_that_is_not_here_fetches_it(
         done = program("models", "use", f"fastembed/{NAME}")
         assert done.returncode == 0, done.stderr
         first, second, third, *rest = done.stdout.decode().splitlines()
-        assert first.startswith("fetched ")
+        assert first.startswith("fetched into /")
         assert second.startswith(f"fastembed/{NAME} answers in ")
         assert "512 dimensions, cjk" in second
         assert third.startswith("set in ")
         assert "1 text to embed" in rest[0]
     assert written()["embedding"] == {"provider": "fastembed", "model": NAME}
     pulled = program("models", "pull", NAME)
-    assert b" is there already: " in pulled.stdout
-    listed = program("models", "list", "fastembed")
-    assert listed.stdout.startswith(b"*= BAAI/bge-small-zh-v1.5 ")
+    assert pulled.stdout.startswith(f"{NAME}: /".encode())
 
 
 @needs_fastembed
@@ -419,6 +411,7 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
 
     with hub(tmp_path / "made", monkeypatch):
         ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (24, 100))
         with subprocess.Popen(
             command("models", "pull", NAME),
             stdin=subprocess.DEVNULL,
@@ -435,9 +428,8 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
                 pass
             os.close(ours)
             out, _ = process.communicate(timeout=60)
-    assert b" fetched: " in out
-    assert b"MB" in drawn
-    assert b"90/90" in drawn
+    assert out.startswith(f"{NAME}: /".encode())
+    assert b"100%" in drawn
 
 
 # --- what is printed ----------------------------------------------------------------------------------
@@ -460,7 +452,5 @@ def test_tables_fit_the_terminal(width: int, workspace: Path, server: Server) ->
 
     server.answer = lambda request: Reply({"data": [{"id": "茶" * 30 + ":latest"}]})
     write(embedding={"provider": "ollama", "model": "茶" * 30, "base_url": server.url})
-    wanted = [("list",), *([("list", "fastembed")] if HERE else [])]
-    for arguments in wanted:
-        shown = on_a_terminal(workspace, "models", *arguments, COLUMNS=str(width), NO_COLOR="1")
-        assert max(map(screen.cells, shown.splitlines())) <= width
+    shown = on_a_terminal(workspace, "models", "list", COLUMNS=str(width), NO_COLOR="1")
+    assert max(map(screen.cells, shown.splitlines())) <= width

@@ -16,7 +16,8 @@ PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_00
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    made = Ledger(tmp_path / "ledger.sqlite", PRICES)
+    made = Ledger(tmp_path / "ledger.sqlite")
+    made.prices = PRICES
     yield made
     made.close()
 

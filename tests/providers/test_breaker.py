@@ -91,35 +91,12 @@ def test_when_the_time_is_over_it_is_asked_again_and_one_failure_is_enough(
         made.check("openai")
 
 
-def test_failures_of_calls_that_were_under_way_prolong_nothing(made: Breaker) -> None:
-    made.failed("openai", WRONG_KEY)
-    opened = made.opened()
-    made.failed("openai", WRONG_KEY)
-    assert made.opened() == opened
-
-
 def test_faults_that_pass_are_no_second_permanent_failure(made: Breaker, clock: Clock) -> None:
     made.failed("openai", WRONG_KEY)
     clock.now += breaker.COOL_OFF_S
     for _ in range(breaker.PASSING_FAILURES + 1):
         made.failed("openai", SLOW)
         made.check("openai")
-
-
-@pytest.mark.parametrize("status", [400, 422])
-def test_a_refusal_of_one_request_says_nothing_of_the_others(made: Breaker, status: int) -> None:
-    for _ in range(breaker.PASSING_FAILURES):
-        made.check("openai")
-        made.failed("openai", ProviderError("openai", "odd", permanent=True, status=status))
-    assert not made.opened()[0].permanent
-
-
-def test_providers_do_not_share_their_failures(made: Breaker) -> None:
-    made.failed("openai", WRONG_KEY)
-    made.check("voyage")
-    assert [state.name for state in made.opened()] == ["openai"]
-    made.reset()
-    made.check("openai")
 
 
 def test_a_new_key_or_address_begins_anew() -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from commonplace.base.errors import ConfigError
-from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
+from commonplace.providers.catalog import EMBEDDERS, RERANKERS
 from commonplace.providers.fake import FakeEmbedder
 
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "concurrent.futures"}
@@ -23,12 +23,6 @@ def modules_after(code: str) -> set[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return set(done.stdout.split())
-
-
-def test_every_row_of_the_tables_leads_to_a_function() -> None:
-    for catalog in (EMBEDDERS, LLMS, RERANKERS):
-        for name in catalog.rows:
-            assert callable(catalog.factory(name)), name
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
@@ -49,28 +43,9 @@ def test_a_model_is_made_once_whoever_asks_first(monkeypatch: pytest.MonkeyPatch
     assert all(model is made[0] for model in made)
 
 
-def test_names_and_protocol_import_nothing_heavy() -> None:
-    code = "import commonplace.providers.embedding.base, commonplace.providers.catalog"
-    assert not modules_after(code) & HEAVY
-
-
 def test_an_unknown_name_imports_nothing_heavy() -> None:
     code = "from commonplace.providers.catalog import EMBEDDERS\ntry: EMBEDDERS.create('word2vec')\nexcept Exception: pass"
     assert not modules_after(code) & HEAVY
-
-
-def test_the_fake_needs_no_model_library() -> None:
-    loaded = modules_after("from commonplace.providers.catalog import EMBEDDERS; EMBEDDERS.create('fake')")
-    assert not loaded & {"onnxruntime", "tokenizers"}
-
-
-def test_a_model_that_is_not_asked_anything_is_not_loaded() -> None:
-    code = (
-        "from commonplace.providers.catalog import EMBEDDERS\n"
-        "model = EMBEDDERS.create('builtin')\n"
-        "model.name, model.fingerprint, model.dimensions, model.scripts"
-    )
-    assert not modules_after(code) & {"numpy", "onnxruntime", "tokenizers"}
 
 
 def test_the_bundled_model_says_nothing_on_standard_error() -> None:

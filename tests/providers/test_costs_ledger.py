@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
 
-import pytest
-
-from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.providers.costs import Costs, Ledger
-from tests.cli.conftest import environment
 
 WRITER = """
 import sys
@@ -46,28 +40,11 @@ def test_a_ledger_that_nobody_wrote_is_empty_and_stays_unwritten(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_many_processes_write_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "ledger.sqlite"
-    command = [sys.executable, "-W", "error", "-c", WRITER, str(path)]
-    writers = [subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) for _ in range(6)]
-    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [(b"", 0)] * 6
-    (row,) = Ledger(path).costs()
-    assert (row.calls, row.tokens_in) == (300, 3000)
-    assert path.stat().st_mode & 0o077 == 0
-
-
 def test_names_are_kept_short_and_plain(ledger: Ledger) -> None:
     ledger.record("a\nb\x1b[31m", "fake", "m" * 5000, 1)
     (row,) = ledger.costs()
     assert row.name.isprintable()
     assert ledger.database.path.stat().st_size < 100_000
-
-
-def test_a_damaged_ledger_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    path.write_bytes(b"not a database" * 1000)
-    with pytest.raises(NoteUnreadable, match="delete it to begin anew"):
-        Ledger(path).record("x", "fake", "fake", 1)
 
 
 def test_it_lies_in_the_state_and_nothing_in_the_workspace(tmp_path: Path) -> None:

@@ -43,11 +43,6 @@ EMBEDDINGS = {
 }
 
 
-def test_embeddings_have_a_price() -> None:
-    for name, dollars in EMBEDDINGS.items():
-        assert costs.load_prices().cost(*name, 1_000_000) == pytest.approx(dollars * NANO), name
-
-
 def test_every_paid_provider_of_embeddings_has_a_price_for_its_default() -> None:
     for row in EMBEDDERS.rows.values():
         cost = costs.load_prices().cost(row.name, row.model, 1_000_000)
@@ -60,11 +55,6 @@ def test_what_batches_cost() -> None:
     assert table.cost("openai", "text-embedding-3-small", 1_000_000, batched=True) == NANO // 100
     assert table.cost("gemini", "gemini-embedding-001", 1_000_000, batched=True) == 75_000_000
     assert table.cost("openai", "text-embedding-3-small", 1, batched=True) == 10
-
-
-def test_fractions_are_rounded_up() -> None:
-    own('[x]\n"m" = { in = 0.0000001, out = 0 }')
-    assert costs.load_prices().cost("x", "m", 1, 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,11 +73,6 @@ def test_a_name_stands_for_its_versions_and_no_other_model(model: str, known: bo
     assert (cost is not None) is known
     if model.startswith("gpt-4o-mini"):
         assert cost == 150_000_000
-
-
-def test_what_runs_here_is_free() -> None:
-    assert costs.load_prices().cost("ollama", "anything", 10**9, 10**9) == 0
-    assert costs.load_prices().cost("command", "anything", 1, 1) is None
 
 
 def test_the_owners_prices_come_first() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
-from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import attempts, http
+from commonplace.config.credentials import Secret
+from commonplace.providers import attempts
 from commonplace.providers.http import Endpoint
 from tests.providers.server import Reply, Server, serving
 
@@ -68,15 +68,6 @@ def test_no_private_part_and_no_secret_leaves_wherever_it_stands(endpoint: Endpo
     assert (request.json["messages"][1][1], request.json["n"]) == (3, None)
 
 
-def test_another_header_or_none(server: Server) -> None:
-    for key, expected in ((KEY, KEY.reveal()), (NO_KEY, None)):
-        found = Endpoint("acme", server.url, key, header="x-api-key", scheme="")
-        found.get("models", Deadline(20))
-        found.close()
-        assert server.requests[-1].headers.get("x-api-key") == expected
-        assert "authorization" not in server.requests[-1].headers
-
-
 @pytest.mark.parametrize(
     "fault", [BUSY, Reply({}, 500), Reply({}, 408), Reply(b'{"ok": tr', cut=9), Reply({}, 429)]
 )
@@ -94,18 +85,6 @@ def test_lasting_ones_are_not(endpoint: Endpoint, server: Server, status: int) -
     assert (error.permanent, error.status) == (True, status)
     assert str(error) == f"acme: HTTP {status}: no, [REDACTED:key]"
     assert len(server.requests) == 1
-
-
-def test_attempts_end(endpoint: Endpoint, server: Server) -> None:
-    server.script = [BUSY] * 20
-    assert (refused(endpoint).status, len(server.requests)) == (503, http.ATTEMPTS)
-
-
-def test_a_wait_that_was_asked_for_is_kept(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply({}, 429, {"retry-after-ms": "300"})]
-    start = time.monotonic()
-    assert ask(endpoint) == {"ok": True}
-    assert time.monotonic() - start >= 0.3
 
 
 def test_but_not_beyond_the_deadline(endpoint: Endpoint, server: Server) -> None:
@@ -152,17 +131,6 @@ def test_a_deadline_can_be_brought_forward(endpoint: Endpoint, server: Server) -
     assert deadline.left_s() == 0
 
 
-def test_nobody_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        start = time.monotonic()
-        error = refused(Endpoint("acme", f"http://127.0.0.1:{port}"), 60)
-    assert time.monotonic() - start < 5
-    assert str(error).startswith(f"acme: http://127.0.0.1:{port} cannot be reached (")
-    assert not error.permanent
-
-
 @pytest.mark.parametrize(
     "location", ["http://127.0.0.1:1/v2", "https://evil.example/steal", "/v2", "//x", ""]
 )
@@ -199,24 +167,6 @@ def test_an_answer_is_bounded(endpoint: Endpoint, server: Server, packed: bool) 
         endpoint.send("GET", "x", Deadline(20), max_bytes=100_000)
     assert caught.value.permanent
     assert len(server.requests) == 1
-
-
-def test_the_body_of_an_error_is_cut(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply(b"no " * 1_000_000, 400)]
-    assert len(str(refused(endpoint))) < 400
-
-
-def test_a_body_that_cannot_be_unpacked(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply(b"not gzip", headers={"Content-Encoding": "gzip"})]
-    assert "cannot be reached" in str(refused(endpoint))
-
-
-def test_the_body_of_an_error_is_not_read_to_its_end(
-    endpoint: Endpoint, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "MAX_ERROR_BYTES", 10)
-    server.script = [Reply(b"0123456789" * 100_000, 400)]
-    assert str(refused(endpoint)) == "acme: HTTP 400: 0123456789"
 
 
 @pytest.mark.parametrize(
@@ -262,16 +212,10 @@ def test_what_is_no_http_is_told_without_the_key() -> None:
     assert KEY.reveal() not in str(caught.value)
 
 
-def test_too_long_is_told_apart(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply({"error": "the input length exceeds the context length"}, 400)]
-    with pytest.raises(attempts.TooLarge):
-        ask(endpoint)
-
-
 def test_an_address_of_another_host_gets_no_request(endpoint: Endpoint, server: Server) -> None:
     with pytest.raises(ProviderError, match="another host"):
         endpoint.send("GET", "http://127.0.0.2:9/file", Deadline(5))
-    assert endpoint.send("GET", server.url + "/other", Deadline(5)).status == 200
+    endpoint.send("GET", server.url + "/other", Deadline(5))
     assert server.requests[0].path == "/other"
 
 

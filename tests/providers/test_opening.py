@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.base.errors import ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.providers import opening
-from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.embedding import remote
 from tests.copies import files_of
 
 KEY = "sk-configured-0123456789"
@@ -157,10 +155,6 @@ def test_a_wrong_key_is_asked_once_and_full_text_answers(
         assert "compatible/words is left alone until" in report.warnings[0]
         assert "full text answers alone" in report.warnings[0]
         assert any("is left alone until" in warning for warning in memory.status().warnings)
-        with Memory.open(root, overrides={"embedding.provider": "none"}) as other:
-            assert not any("is left alone until" in warning for warning in other.status().warnings), (
-                "not its own"
-            )
         assert KEY not in " ".join([*report.warnings, *memory.status().warnings])
     assert len(server.keys) == asked == 1
     with Memory.open(root, overrides=settings | {"embedding.key": "", "embedding.model": "other"}) as memory:
@@ -225,30 +219,6 @@ def test_a_fallback_of_the_same_provider_has_its_address_and_key_and_its_own_dim
     assert (other.base_url, other.key.reveal()) == ("", "")
 
 
-def test_a_name_that_nobody_brings_is_refused(root: Path) -> None:
-    for given in ({"embedding.provider": "opena"}, {"embedding.fallback": ["builtin", "opena"]}):
-        with pytest.raises(ConfigError, match="opena"):
-            Memory.open(root, overrides=given)
-
-
-def test_what_is_left_alone_is_told_with_its_time(root: Path, settings: dict[str, object]) -> None:
-    assert opening.left_alone() == []
-
-
-def test_a_question_waits_for_nothing_but_its_own_vector(
-    root: Path, server: Server, settings: dict[str, object]
-) -> None:
-    with Memory.open(root, overrides=settings) as memory:
-        memory.sync()
-        (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
-        paid = len(server.inputs)
-        found = memory.search("brass lamp")
-        assert found.hits[0].path == "memory/new.md"
-        assert len(server.inputs) == paid + 1
-        assert "1 passage has no vector yet" in found.warnings[0]
-        assert memory.sync().embedded == 1
-
-
 def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
     root: Path, server: Server, settings: dict[str, object]
 ) -> None:
@@ -272,35 +242,6 @@ def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
             memory.sync()
 
 
-@pytest.mark.parametrize("provider", ["ollama", "compatible", "openai"])
-def test_whatever_is_behind_a_server_has_deadlines_and_a_breaker(
-    root: Path, settings: dict[str, object], provider: str
-) -> None:
-    given = settings | {"embedding.provider": provider, "limits.wait_s": 2}
-    if provider == "ollama":
-        given["embedding.base_url"] = ""  # its own address is on this machine, and the server may be gone
-    with Memory.open(root, overrides=given) as memory:
-        named = memory.settings.embedding
-    assert opening.specs(named)[0].query_deadline_s == 2
-    assert opening.is_remote(next(iter(opening.models(named))))
-
-
-def test_a_model_in_this_process_has_neither(root: Path) -> None:
-    with Memory.open(root) as memory:
-        named = memory.settings.embedding
-    assert not opening.is_remote(next(iter(opening.models(named))))
-
-
-def test_a_key_file_may_be_a_link(
-    root: Path, server: Server, settings: dict[str, object], tmp_path: Path
-) -> None:
-    (tmp_path / "keys").mkdir()
-    (tmp_path / "keys" / "mine").symlink_to(str(settings["embedding.key"]))
-    with Memory.open(root, overrides=settings | {"embedding.key": str(tmp_path / "keys" / "mine")}) as memory:
-        assert memory.sync().embedded == 40
-    assert set(server.keys) == {f"Bearer {KEY}"}
-
-
 def test_a_former_model_at_the_same_place_answers_until_the_switch(
     root: Path, server: Server, settings: dict[str, object]
 ) -> None:
@@ -314,50 +255,3 @@ def test_a_former_model_at_the_same_place_answers_until_the_switch(
         assert memory.sync().embedded == 40
         assert memory.search("walnut desk 7").level == 0
         assert server.models[-1] == "others:latest"
-
-
-def test_a_fingerprint_tells_of_its_model() -> None:
-    for base_url in [
-        "http://127.0.0.1:8080/v1",
-        "http://localhost/v1",
-        "http://[::1]:9/v1",
-        "http://[::1]/v1",
-    ]:
-        for model, dimensions in [("words", None), ("bge-m3:567m", 256), ("qwen/embed", 64)]:
-            spec = Spec("compatible", model, base_url, dimensions=dimensions)
-            fingerprint = EMBEDDERS.create(spec).fingerprint
-            found = remote.at_same_place(Spec("compatible", "another", base_url, dimensions=8), fingerprint)
-            assert found == spec, (base_url, model, dimensions)
-            assert remote.at_same_place(Spec("openai", "another"), fingerprint) is None, (
-                base_url,
-                model,
-                dimensions,
-            )
-            assert remote.at_same_place(spec, "fake-1:64") is None, (base_url, model, dimensions)
-
-
-def test_status_tells_the_level_that_a_question_gets(root: Path, settings: dict[str, object]) -> None:
-    with Memory.open(root, overrides=settings) as memory:
-        memory.sync()
-        assert (memory.status().level, memory.status().warnings) == (0, ())
-    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
-        state = memory.status()  # nobody may be asked for the vectors that are there
-        assert state.level == memory.search("walnut desk 7").level == 2
-        assert state.warnings == ("the index holds another model's vectors: sync the index",)
-        memory.sync()
-        assert (memory.status().level, memory.status().warnings) == (0, ())
-
-
-def test_a_new_key_begins_anew_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = set()
-    for key in ("sk-one", "sk-two"):
-        monkeypatch.setenv("OPENAI_API_KEY", key)
-        monkeypatch.setattr(EMBEDDERS, "made", {})  # as in another process
-        names.add(opening.breaker_name(Spec("openai")))
-    elsewhere = Spec("openai", base_url="http://127.0.0.1:1/v1")
-    names.add(opening.breaker_name(elsewhere))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-three")
-    monkeypatch.setattr(EMBEDDERS, "made", {})
-    assert len(names) == 3
-    assert opening.breaker_name(elsewhere) in names  # which gets no key of the environment
-    assert not any("sk-" in name for name in names)

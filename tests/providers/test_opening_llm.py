@@ -28,27 +28,6 @@ def settings(root: Path, **values: object) -> config.Settings:
     return config.load(root, {}, {f"{tables[name]}.{name}": value for name, value in values.items()})
 
 
-def test_each_row_is_on_the_page() -> None:
-    page = (
-        (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8").split("\n## Language models")[1]
-    )
-    for row in LLMS.rows.values():
-        line = next(line for line in page.splitlines() if line.startswith(f"| `{row.name}` |"))
-        assert all(f"`{key}`" in line for key in row.keys)
-        assert not row.extra
-        assert "http://" not in row.base_url or row.base_url in line
-
-
-def test_an_unknown_provider_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'gpt'; known: openai, .*, none") as caught:
-        LLMS.create("gpt")
-    assert caught.value.key == "llm.provider"
-
-
-def test_a_model_is_made_once() -> None:
-    assert LLMS.create("fake") is LLMS.create(Spec("fake"))
-
-
 def test_another_package_brings_a_provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     point = EntryPoint("mine", "tests.providers.test_opening_llm:ROW", LLMS.group)
     monkeypatch.setattr(
@@ -76,15 +55,6 @@ def test_settings_come_through(tmp_path: Path) -> None:
         other.complete(question, max_tokens=900)
     assert Workspace(tmp_path).ledger.exists()
     assert (paths.user_cache_dir() / "answers.sqlite").exists()
-
-
-def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, provider="fake", cache=False)
-    llm = open_llm(Workspace(tmp_path), chosen)
-    assert llm is not None
-    llm.complete([Message("user", "hello")])
-    assert not llm.complete([Message("user", "hello")]).cached
-    assert not (paths.user_cache_dir() / "answers.sqlite").exists()
 
 
 def test_no_answer_of_a_conversation_is_kept(tmp_path: Path) -> None:

@@ -71,10 +71,6 @@ def rows(accounts: Ledger) -> list[tuple[object, ...]]:
         return list(connection.execute(f"SELECT {columns} FROM calls ORDER BY id"))
 
 
-def test_nothing_is_set_and_nothing_is_made(tmp_path: Path) -> None:
-    assert opening.open_reranker(config.load(tmp_path)) is None
-
-
 def test_scores_are_recorded(reopen: Open, server: Server, accounts: Ledger) -> None:
     reranker = reopen()
     assert reranker.name == "voyage:rerank-2.5"
@@ -105,13 +101,6 @@ def test_a_cap_is_held(reopen: Open, server: Server, accounts: Ledger) -> None:
     assert [row[6] for row in rows(accounts)] == ["ok"]
 
 
-def test_what_embedding_took_counts_as_well(reopen: Open, accounts: Ledger) -> None:
-    accounts.record("embed", "voyage", "voyage-4", 5000)
-    assert len(reopen(max_tokens_a_day=5200).score(QUESTION, TEXTS)) == 2
-    with pytest.raises(BudgetExceeded):
-        reopen(max_tokens_a_day=5020).score(QUESTION, ["Another one."])
-
-
 def test_a_failure_for_good_is_remembered_by_everybody(
     reopen: Open, server: Server, accounts: Ledger
 ) -> None:
@@ -134,32 +123,6 @@ def test_a_text_that_is_too_long_says_nothing_about_the_provider(reopen: Open, s
         with pytest.raises(ProviderError, match="too long"):
             reopen().score(QUESTION, ["tea"])
     assert opening.left_alone() == []
-
-
-def test_it_is_left_alone_for_a_while_after_passing_faults(reopen: Open, server: Server) -> None:
-    server.answer = lambda request: Reply({"detail": "busy"}, 429, {"retry-after": "60"})
-    for _ in range(4):
-        with pytest.raises(ProviderError):
-            reopen().score(QUESTION, TEXTS)
-    assert len(server.requests) == 3
-    assert len(opening.left_alone()) == 1
-
-
-def test_without_accounts_nothing_is_recorded(
-    settings: Callable[..., Settings], server: Server, tmp_path: Path
-) -> None:
-    reranker = opening.open_reranker(settings())
-    assert reranker is not None
-    assert len(reranker.score(QUESTION, TEXTS)) == 2
-    assert not Workspace(tmp_path).state.exists()
-
-
-def test_one_in_this_process(settings: Callable[..., Settings]) -> None:
-    reranker = opening.open_reranker(settings(provider="fake", model="mine", base_url="", key=""))
-    assert reranker is not None
-    assert reranker.name == "fake:mine"
-    assert reranker.score("green tea", ["tea", "desk"]) == [0.5, 0]
-    reranker.close()
 
 
 def test_a_missing_key_file_and_a_missing_language_model_are_told(

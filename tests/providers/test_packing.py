@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,14 +24,6 @@ def test_limits_are_kept(sizes: list[int], limits: tuple[int, int]) -> None:
     for group in packing.pack(sizes, *limits):
         assert len(group) <= limits[0]
         assert len(group) == 1 or sum(sizes[place] for place in group) <= limits[1]
-
-
-@given(SIZES, LIMITS)
-def test_no_two_requests_could_be_one(sizes: list[int], limits: tuple[int, int]) -> None:
-    groups = list(packing.pack(sizes, *limits))
-    for group, following in itertools.pairwise(groups):
-        held = sum(sizes[place] for place in group) + sizes[following.start]
-        assert len(group) == limits[0] or held > limits[1]
 
 
 @given(TEXTS, st.integers(2, 60))
@@ -71,16 +61,3 @@ def test_cuts_fall_between_words_where_there_are_any() -> None:
         ("", 4, ""),
     ]:
         assert packing.cut(text, most) == expected
-
-
-def test_what_a_token_is_thought_to_be() -> None:
-    assert packing.tokens("") == 0
-    assert packing.tokens("abc") == 1
-    assert packing.tokens("abcd") == 2
-    assert packing.tokens("我喜欢茶") == 4
-    assert packing.tokens("\ud800") == 1
-
-
-def test_a_text_that_is_too_large_goes_alone() -> None:
-    assert list(packing.pack([3, 99, 3], 10, 10)) == [range(1), range(1, 2), range(2, 3)]
-    assert list(packing.pack([], 10, 10)) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
-from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.base.errors import ProviderError
 from commonplace.memory import Memory, ask_engine, create
 from commonplace.providers import qmd
 
@@ -138,21 +138,6 @@ def test_what_hangs_is_ended_with_its_children(tmp_path: Path, monkeypatch: pyte
     while not is_gone() and time.monotonic() < until:
         time.sleep(0.02)
     assert is_gone()
-
-
-def test_a_missing_program_names_how_it_is_installed(
-    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program(tmp_path, monkeypatch, "echo '[]'")
-    monkeypatch.setenv("PATH", os.pathsep.join([".", "bin", str(tmp_path / "none")]))
-    monkeypatch.chdir(tmp_path / "bin")
-    with pytest.raises(ProviderError, match="npm install -g @tobilu/qmd"):
-        ask_engine(memory, "qmd", "x")
-
-
-def test_an_engine_that_there_is_not_is_refused(memory: Memory) -> None:
-    with pytest.raises(ConfigError, match="commonplace, qmd"):
-        ask_engine(memory, "lucene", "x")
 
 
 @pytest.mark.parametrize("row", [7, None, {}, {"file": 3, "line": "x", "snippet": 9, "score": None}, []])

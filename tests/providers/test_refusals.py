@@ -147,14 +147,5 @@ def test_whatever_is_said_is_one_short_clean_line(said: str) -> None:
     assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or c in "\u2028\u2029\u202e" for c in line)
 
 
-@given(
-    st.binary(max_size=300),
-    st.integers(300, 599),
-    st.dictionaries(st.text(max_size=20), st.text(max_size=20)),
-)
-def test_no_refusal_is_an_error_of_its_own(body: bytes, status: int, headers: dict[str, str]) -> None:
-    assert attempts.translate("acme", status, headers, body).status == status
-
-
 def test_nested_beyond_reason() -> None:
     assert "HTTP 500" in str(refusal(500, b"[" * 50_000))

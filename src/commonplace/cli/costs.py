@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from commonplace.cli.options import Group, command, format_option, option, span_
 from commonplace.render import screen
 
 if TYPE_CHECKING:
+    from commonplace.providers.cache import AnswerCache, VectorCache
     from commonplace.providers.costs import By, Costs
 
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
@@ -135,36 +137,28 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
         amount = " and ".join(render.count(cache.entries, cache.cache.removesuffix("s")) for cache in caches)
         click.confirm(f"Forget {amount}?", abort=True, err=True)
     kinds = (("vectors", VectorCache, of_vectors), ("answers", AnswerCache, of_answers))
-    gone = {name: made().clear() for name, made, take in kinds if take}
+    gone = {name: made().forget() for name, made, take in kinds if take}
     went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
     session.answer(form, gone, lambda: f"forgot {went}")
 
 
 def _vectors(ctx: click.Context) -> Kept:
     from commonplace.providers.cache import VectorCache
-    from commonplace.providers.embedding.remote import model_of
 
-    cache = VectorCache()
-    stats = cache.stats()
-    cache.close()
-    limit = f"at most {cache.limit:,} entries"
-    models: dict[str, int] = {}
-    for fingerprint, count in stats.models.items():
-        name = model_of(fingerprint)
-        models[name] = models.get(name, 0) + count
-    return Kept("vectors", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), models)
+    return _kept("vectors", VectorCache(), "")
 
 
 def _answers(ctx: click.Context) -> Kept:
     from commonplace.providers.cache import MAX_AGE_S, AnswerCache
 
-    cache = AnswerCache()
-    stats = cache.stats()
-    cache.close()
-    limit = f"at most {cache.limit:,} entries and {MAX_AGE_S / _DAY_S:.0f} days"
-    return Kept(
-        "answers", str(cache.path), stats.entries, stats.bytes, limit, _date(stats.oldest_s), stats.models
-    )
+    return _kept("answers", AnswerCache(), f" and {MAX_AGE_S / _DAY_S:.0f} days")
+
+
+def _kept(name: str, cache: AnswerCache | VectorCache, age: str) -> Kept:
+    with closing(cache):
+        stats = cache.stats()
+    limit, oldest = f"at most {cache.limit:,} entries{age}", _date(stats.oldest_s)
+    return Kept(name, str(cache.path), stats.entries, stats.bytes, limit, oldest, stats.models)
 
 
 def _date(moment: float) -> str:

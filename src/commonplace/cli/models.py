@@ -36,45 +36,38 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.catalog import Provider
     from commonplace.providers.costs import Ledger
-    from commonplace.providers.fastembed import Fetched, Offer
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
 
-_WIDE = 100  # cells; below this, how long vectors are is left out
 _TITLES = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # beside the name of a model that was tried
-_CODES = {"multi": "many", "chinese": "zh", "english": "en"}
 # What is shown of a trial as JSON, by kind.
 _FIELDS = {
-    "embedding": "provider model dimensions scripts seconds trouble remedy",
-    "llm": "provider model seconds tokens_in tokens_out trouble remedy",
-    "reranking": "provider model seconds trouble remedy",
+    "embedding": "provider model dimensions scripts seconds trouble",
+    "llm": "provider model seconds tokens_in tokens_out trouble",
+    "reranking": "provider model seconds trouble",
 }
 
 
 @command("list")
-@click.argument("provider", required=False)
 @option("--llm", is_flag=True, help="Only language models.")
 @format_option(("text", "json"))
 @click.pass_context
-def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> None:
-    """List the providers and whether each can be used here, or the models of fastembed.
+def list_(ctx: click.Context, llm: bool, form: str) -> None:
+    """List the providers and whether each can be used here.
 
     Nobody is asked, and a key is never shown.
     """
     settings = session.settings_of(ctx)
     look = session.look(settings)
-    if provider is not None:
-        _list_models(provider, settings, form, look)
-        return
     rows = [row for row in listed(settings) if not llm or row.kind == "llm"]
     kinds = groupby(rows, lambda row: row.kind)
     blocks = (_providers(_TITLES[kind], list(group), look) for kind, group in kinds)
     session.answer(form, rows, lambda: "\n\n".join(blocks))
     if form == "text":
-        session.note("\n* active  + stands in; `commonplace models list fastembed` lists its models")
+        session.note("\n* active  + stands in")
 
 
 def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
@@ -91,35 +84,6 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     return "\n".join(shown)
 
 
-def _list_models(provider: str, settings: Settings, form: str, look: Look) -> None:
-    """List the embedding models of fastembed, as wide as the terminal."""
-    from commonplace.providers import fastembed
-
-    if provider != "fastembed":
-        raise ConfigError("models", "only those of fastembed are listed; `ollama list` lists those of Ollama")
-    offers, active = fastembed.offers(), opening.specs(settings.embedding._replace(key=""))[0]
-    chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
-    if form == "json":
-        data = [{**offer._asdict(), "active": offer.model == chosen} for offer in offers]
-        session.write(render.to_json(data))
-        return
-    wide = look.width is None or look.width >= _WIDE
-    cells = [_offer(offer, chosen, wide=wide) for offer in offers]
-    session.write("\n".join(map(look.fit, screen.table(cells, right=(1, 2) if wide else (1,)))))
-    session.note(f"\n* active  = here; `commonplace models use {provider}/MODEL`")
-
-
-def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
-    flags = ((one.model == chosen, "*"), (one.here, "="))
-    name = f"{''.join(mark if flag else ' ' for flag, mark in flags)} {screen.one_line(one.model)}"
-    size = screen.size(one.bytes)
-    about = screen.one_line(one.about)
-    if wide:
-        return name, size, str(one.dimensions), about
-    # The languages in a few cells, for a narrow terminal.
-    return name, size, " ".join(code for word, code in _CODES.items() if word in about.lower()) or about
-
-
 @command("pull")
 @click.argument("name", metavar="[PROVIDER/]MODEL")
 def pull(name: str) -> None:
@@ -132,10 +96,7 @@ def pull(name: str) -> None:
     spec = Spec("fastembed", name)
     if provider in EMBEDDERS.rows:
         spec = Spec(provider, model or EMBEDDERS.rows[provider].model)
-    fetched = fetch(spec)
-    done = "is there already:" if fetched.before else "fetched:"
-    place = f"{screen.size(fetched.bytes)} in {screen.one_line(fetched.place)}"
-    session.write(f"{screen.one_line(fetched.model)} {done} {place}")
+    session.write(": ".join(map(screen.one_line, fetch(spec))))
 
 
 @command("test")
@@ -188,21 +149,21 @@ class Trials(NamedTuple):
         }
 
     def text(self, look: Look) -> str:
-        """Render a table: a line a model; what went wrong below it, with its remedy."""
+        """Render a table: a line a model; what went wrong below it."""
         trials = [*self.embedding, *filter(None, (self.llm, self.reranking))]
         if not trials:
             return ""
         rows = [("model", "answered", "dims", "scripts", "ms")]
         for trial in trials:
             name = screen.one_line("/".join(filter(None, (trial.provider, trial.model))))
-            answered = "yes" if trial.answered else "no"
+            answered = "no" if trial.trouble else "yes"
             about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
             rows.append((look.fit(name, _FIGURES_CELLS), answered, *about))
         lines = screen.table(rows, right=(2, 4))
         shown = [look.style(lines[0], "bold")]
         for trial, line in zip(trials, lines[1:], strict=True):
-            shown.append(look.style(line, "green" if trial.answered else "red"))
-            shown += trouble_lines(trial.trouble, trial.remedy, look)
+            shown.append(look.style(line, "red" if trial.trouble else "green"))
+            shown += screen.wrapped(trial.trouble, look, "    ", 4, hang=2) if trial.trouble else []
         return "\n".join(shown)
 
 
@@ -236,7 +197,7 @@ def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
 
 def _data(one: Trial, kind: str) -> dict[str, object]:
     data = {name: getattr(one, name) for name in _FIELDS[kind].split()}
-    data |= {"answered": one.answered, "seconds": round(one.seconds, 4)}
+    data |= {"answered": not one.trouble, "seconds": round(one.seconds, 4)}
     if kind == "embedding":
         data |= {"scripts": sorted(one.scripts, reverse=True)}
     return data
@@ -426,10 +387,8 @@ def use(
             session.write(_try(session.root_for_settings(ctx), chosen))
         if host := _elsewhere(chosen):
             session.write(f"the text of your notes goes to {host}, secrets redacted")
-    meanwhile = selection.meanwhile(settings.embedding, chosen)
-    names = ("provider", *selection.OWN["embedding"], "fallback")
-    _write(ctx, "embedding", settings.embedding, chosen, names)
-    _say_what_follows(ctx, chosen, meanwhile, sync=sync)
+    _write(ctx, "embedding", settings.embedding, chosen, ("provider", *selection.OWN["embedding"]))
+    _say_what_follows(ctx, chosen, sync=sync)
 
 
 def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool) -> None:
@@ -451,8 +410,7 @@ def _try(root: Path, chosen: Embedding) -> str:
 
     spec = opening.specs(chosen)[0]
     if fastembed.is_missing(spec):
-        fetched = fetch(spec)
-        session.write(f"fetched {screen.size(fetched.bytes)} into {screen.one_line(fetched.place)}")
+        session.write(f"fetched into {screen.one_line(fetch(spec)[1])}")
     with ledger(root) as own:
         tried = probe.embedder(spec, chosen, own)
     if tried.trouble:
@@ -478,8 +436,7 @@ def _warn_of_lacks(chosen: Embedding) -> None:
 
 
 def _refused(table: str, tried: Trial) -> ConfigError:
-    mends = f"; {tried.remedy}" if tried.remedy and tried.remedy not in tried.trouble else ""
-    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {tried.trouble}{mends}")
+    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {tried.trouble}")
 
 
 def _of_files(ctx: click.Context, table: str) -> Settings:
@@ -529,8 +486,8 @@ def _warn_of_stronger(
             failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
 
 
-def _say_what_follows(ctx: click.Context, settings: Embedding, meanwhile: str, *, sync: bool) -> None:
-    """Say what a sync will take and what answers until then, or do it."""
+def _say_what_follows(ctx: click.Context, settings: Embedding, *, sync: bool) -> None:
+    """Say what a sync will take, or do it."""
     from commonplace.base.errors import WorkspaceNotFound
 
     try:
@@ -541,16 +498,14 @@ def _say_what_follows(ctx: click.Context, settings: Embedding, meanwhile: str, *
         session.write("full text alone answers from now on; vectors that are there stay")
         return
     if sync:
-        if meanwhile:
-            session.note(meanwhile)
         from commonplace.cli import index
 
         index.tell(index.run(memory), "text")
     else:
-        _say_what_is_to_embed(memory, meanwhile)
+        _say_what_is_to_embed(memory)
 
 
-def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
+def _say_what_is_to_embed(memory: Memory) -> None:
     from commonplace.memory import estimate
 
     try:
@@ -565,20 +520,18 @@ def _say_what_is_to_embed(memory: Memory, meanwhile: str) -> None:
         session.write("every passage has its vector; there is nothing to embed")
     elif expected.model != NONE:
         session.write(f"next: `commonplace sync`: {reports.estimate_text(expected)}")
-        if meanwhile:
-            session.write(f"meanwhile: {screen.one_line(meanwhile)}")
 
 
-def fetch(spec: Spec) -> Fetched:
-    """Fetch a model with a bar on the terminal; stopped, say that another attempt goes on from there."""
+def fetch(spec: Spec) -> tuple[str, str]:
+    """Fetch a model and return its name and its folder; stopped, say that another attempt goes on there."""
     from commonplace.providers import fastembed
 
     try:
-        with progress.shown() as shown:
-            return fastembed.fetch(spec, lambda done, total: shown("MB", done // 10**6, total // 10**6))
+        name, place = fastembed.fetch(spec)
     except KeyboardInterrupt:
         failures.warn("interrupted; run it again, it goes on from there")
         raise
+    return name, str(place)
 
 
 @contextmanager
@@ -601,14 +554,6 @@ def try_llm(root: Path, settings: Settings) -> Trial | None:
 def scripts(names: Collection[str]) -> str:
     """Return the scripts that a model serves, in a fixed order."""
     return ", ".join(sorted(names, reverse=True))
-
-
-def trouble_lines(trouble: str, remedy: str, look: Look) -> list[str]:
-    """Return the lines below a model that did not answer: why, and what mends it."""
-    lines = [*screen.wrapped(trouble, look, "    ", 4, hang=2)] if trouble else []
-    if remedy and remedy not in trouble:
-        lines += screen.wrapped(remedy, look, f"    {look.style('→', 'cyan')} ", 6)
-    return lines
 
 
 models = Group(

@@ -172,7 +172,7 @@ def _estimated(memory: Memory, days: int | None) -> str:
     head = f"{len(asked.shown)} of {number} statements"
     if llm is None or not number:
         return f"{head}; " + ("no language model is set" if llm is None else "nothing would be asked")
-    most = llm.estimate(asked.messages, plan.SCHEMA, max_tokens=plan.ANSWER_TOKENS)
+    most = llm.estimate(asked.messages, plan.SCHEMA, plan.ANSWER_TOKENS)
     cost = "at no known price" if most.dollars is None else f"at most {most.dollars:.4f} dollars"
     cached = "; answered from the cache" if most.cached else ""
     sizes = f"about {most.tokens_in:,} tokens to {llm.name}, at most {most.tokens_out:,} back"

@@ -81,7 +81,7 @@ RERANKERS = (
              " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
              extra="fastembed", model="Xenova/ms-marco-MiniLM-L-6-v2", local=True),
     Provider("compatible", ".reranking:load",
-             "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference"),
+             "any server with a rerank endpoint: llama.cpp, vLLM, Infinity"),
     Provider("cohere", ".reranking:load", "Cohere's rerankers, many languages",
              keys=("COHERE_API_KEY", "CO_API_KEY"), model="rerank-v4.0-fast",
              base_url="https://api.cohere.com/v2"),

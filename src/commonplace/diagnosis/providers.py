@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from commonplace.providers.catalog import Provider, Spec
     from commonplace.providers.probe import Trial
 
-_KEY_REFUSED = re.compile(r"HTTP 40[13]\b")
 _MENDED = message(
     "model.mended",
     "mend what it says; it is asked again by itself then, and by `commonplace models test` at once",
@@ -58,7 +57,7 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
     row = EMBEDDERS.find(spec.provider)
     check = "providers.embedding" if first else "providers.fallback"
     name = "/".join(filter(None, (row.name, probe.model_of(spec))))
-    opened = opening.breaker().find(opening.breaker_name(spec))
+    opened = opening.breaker().find(name)
     if opened is not None:
         return _left_alone(check, opened, first=first)
     if reason := _not_called(case, here=_stays_here(row, spec.base_url)):
@@ -88,13 +87,13 @@ def language(case: Case) -> Iterator[Finding]:
         yield Finding(check, "wrong", str(error), remedy_of(str(error)))
         return
     name = "/".join(filter(None, (row.name, chosen.model or row.model)))
-    opened = next((o for o in opening.breaker().opened() if o.name.partition("#")[0] == name), None)
+    opened = opening.breaker().find(name)
     if opened is not None:
         yield _left_alone(check, opened, first=True)
     elif reason := _not_called(case, here=_stays_here(row, chosen.base_url), recorded=True):
         yield Finding(check, "skipped", _uncalled(name, reason))
     else:
-        tried = probe.llm(paths.Workspace(case.place), case.settings, environ=case.environ)
+        tried = probe.llm(paths.Workspace(case.place), case.settings)
         assert tried is not None
         own = LLM_KEY if case.environ.get(LLM_KEY) else ""
         origin = own or _key_origin(row, chosen.base_url, _named_key(chosen), case)
@@ -127,11 +126,7 @@ def reranker(case: Case) -> Iterator[Finding]:
         return
     name = "/".join(filter(None, (chosen.provider, probe.reranker_model(case.settings))))
     by_llm, llm = chosen.provider == LLM, case.settings.llm
-    opened, here = None, False
-    with suppress(CommonplaceError, ValueError):  # one that cannot even be made is not left alone
-        made = opening.open_reranker(case.settings)
-        assert made is not None
-        opened = opening.breaker().find(made.breaker_name)
+    opened, here = opening.breaker().find(name), False
     with suppress(CommonplaceError, ValueError):
         row = LLMS.find(llm.provider) if by_llm else RERANKERS.find(chosen.provider)
         here = _stays_here(row, llm.base_url if by_llm else chosen.base_url)
@@ -145,12 +140,11 @@ def reranker(case: Case) -> Iterator[Finding]:
         with _ledger(case) as ledger:
             tried = probe.reranker(case.settings, ledger)
         assert tried is not None
-        if tried.answered:
+        if not tried.trouble:
             scores = "{model} scores three texts in {seconds:.1f} s"
             yield Finding(check, "ok", message("model.scores", scores, model=name, seconds=tried.seconds))
         else:
-            own = tried.remedy or remedy_of(tried.trouble)
-            yield Finding(check, "wrong", _silent(name, tried.trouble), own)
+            yield Finding(check, "wrong", _silent(name, tried.trouble), remedy_of(tried.trouble))
 
 
 def _ledger(case: Case) -> AbstractContextManager[Ledger | None]:
@@ -168,8 +162,7 @@ def _tried(
                        model=name, seconds=tried.seconds, about=about, origin=origin)  # fmt: skip
         return Finding(check, "ok", told)
     state: State = "wrong" if first else "warning"
-    own = "" if origin and _KEY_REFUSED.search(tried.trouble) else tried.remedy
-    remedy = own or remedy_of(tried.trouble, origin, row.keys)
+    remedy = remedy_of(tried.trouble, origin, row.keys)
     return Finding(check, state, _silent(name, tried.trouble), remedy)
 
 

@@ -47,9 +47,9 @@ def files(case: Case) -> Iterator[Finding]:
 
 def _others(case: Case) -> Iterator[Finding]:
     try:
-        costs.load_prices(case.environ)
+        costs.load_prices()
         for name in prompting.names():
-            prompting.load(name, case.environ)
+            prompting.load(name)
     except CommonplaceError as error:
         mend = message("settings.mend_other", "mend the file, or delete it")
         yield Finding("settings.others", "wrong", error.args[0], mend)

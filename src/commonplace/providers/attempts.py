@@ -102,7 +102,7 @@ LONGEST_WAIT_S = 86_400.0
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})
 # How providers say that an input, or all of them together, is longer than the model takes: OpenAI, Mistral,
-# Voyage, Cohere, Gemini, Ollama, llama.cpp (status 500), vLLM, TEI and DashScope.
+# Voyage, Cohere, Gemini, Ollama, llama.cpp (status 500), vLLM and others.
 _TOO_LARGE = re.compile(
     r"(?:maximum input|context|input) (?:length|window|size)|too (?:large to process|long)"
     r"|too many (?:tokens|inputs)|max(?:imum)? (?:allowed )?(?:number of )?(?:\d+ )?tokens"

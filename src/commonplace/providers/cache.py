@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from commonplace.types.store import Site, Targets
 
 MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
-BUNDLED = "builtin-"  # begins the fingerprint of the model that comes with the program
 MAX_ANSWERS = 10_000
 MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
@@ -73,11 +72,7 @@ class _DiskCache:
         oldest = min((made for _, _, made in rows), default=0.0)
         return CacheStats(sum(models.values()), size, models, oldest)
 
-    def clear(self) -> int:
-        """Forget everything; return how many entries went. Raises NoteUnreadable."""
-        return self.forget(lambda value: True, change=True)
-
-    def forget(self, holds: Callable[[bytes], bool], *, change: bool) -> int:
+    def forget(self, holds: Callable[[bytes], bool] = lambda value: True, *, change: bool = True) -> int:
         """Delete the entries whose value `holds` it, to `change`; return how many there are. Closes the file.
 
         Nothing is left of them in the file. A damaged one goes whole and counts as one entry. Raises
@@ -130,21 +125,19 @@ class _DiskCache:
                     values[key] = value
         return values
 
-    def _write(self, model: str, values: Mapping[bytes, bytes], before: str = "") -> None:
-        """Keep values; those that are too old go, and the oldest when there are too many.
+    def _write(self, model: str, values: Mapping[bytes, bytes], stale: str = "0") -> None:
+        """Keep values; those that are too old go, the oldest when there are too many, and `stale` ones.
 
-        `before` is a statement that is run first, with `model` for its parameter.
+        `stale` is a condition about a row of this model.
         """
         now = time.time()
         rows = [(key, model, now, value) for key, value in values.items()]
-        if not rows or self.limit <= 0:
+        if not rows:
             return
         with self._forgiving(), self._database.transaction() as connection:
-            if before:
-                connection.execute(before, (model,))
+            old = f"DELETE FROM entries WHERE made <= ? OR (model = ? AND {stale})"
+            connection.execute(old, (now - self._max_age_s, model))
             connection.executemany("INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?)", rows)
-            if self._max_age_s < float("inf"):
-                connection.execute("DELETE FROM entries WHERE made <= ?", (now - self._max_age_s,))
             count = connection.execute("SELECT count(*) FROM entries").get
             if count > self.limit:
                 surplus = count - self.limit + int(self.limit * _SPARE)
@@ -164,39 +157,39 @@ class VectorCache(_DiskCache):
     def keep(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors of a model; its others of another length go: a server has another model there now."""
         length = len(next(iter(vectors.values()), b""))
-        self._write(model, vectors, f"DELETE FROM entries WHERE model = ? AND length(value) <> {length}")
+        self._write(model, vectors, f"length(value) <> {length}")
 
 
 class AnswerCache(_DiskCache):
-    """Completions by request; one that holds a secret is not kept."""
+    """Completions by request; one that holds a secret, or calls a tool, is not kept."""
 
-    def __init__(
-        self, path: Path | None = None, limit: int = MAX_ANSWERS, *, max_age_s: float = MAX_AGE_S
-    ) -> None:
+    def __init__(self, path: Path | None = None, limit: int = MAX_ANSWERS) -> None:
         """Name the file, by default the one in the user's cache folder; it is made with the first answer."""
-        super().__init__(path or paths.user_cache_dir() / "answers.sqlite", limit, max_age_s)
+        super().__init__(path or paths.user_cache_dir() / "answers.sqlite", limit, MAX_AGE_S)
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Completion]:
         """Return the known answers that are not too old, marked as cached."""
-        from commonplace.providers.llm.base import Completion, ToolCall
+        from commonplace.providers.llm.base import Completion
 
         answers = {}
         for key, text in self._read(keys).items():
             data = json.loads(text)
-            data["calls"] = tuple(ToolCall(**call) for call in data["calls"])
-            data["logprobs"] = tuple(map(tuple, data["logprobs"]))
-            answers[key] = replace(Completion(**data), cached=True)
+            likely = tuple(map(tuple, data["logprobs"]))
+            answers[key] = Completion(**{**data, "calls": (), "logprobs": likely, "cached": True})
         return answers
 
     def keep(self, model: str, answers: Mapping[bytes, Completion]) -> None:
-        """Keep answers that hold no secret."""
+        """Keep answers that hold no secret and call no tool."""
         from commonplace.redaction import redact
 
         for key, completion in answers.items():
+            texts = [completion.text, json.dumps(completion.data, ensure_ascii=False)]
+            texts.append("".join(token for token, _ in completion.logprobs))
             # A lone surrogate is no UTF-8; such an answer is not kept.
             with suppress(UnicodeEncodeError):
                 answer = json.dumps(asdict(completion), ensure_ascii=False).encode()
-                if len(answer) <= MAX_ANSWER_BYTES and not redact.holds_secret(_content(completion)):
+                fits = len(answer) <= MAX_ANSWER_BYTES and not completion.calls
+                if fits and not redact.holds_secret("\n".join(texts)):
                     self._write(completion.model, {key: answer})
 
 
@@ -218,7 +211,7 @@ def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]
     Indexes keep those of texts that are still there.
     """
     if change:
-        VectorCache().clear()
+        VectorCache().forget()
     return []
 
 
@@ -231,20 +224,5 @@ def vector_key(model: str, kind: str, text: str) -> bytes:
 
 def answer_key(model: str, request: Request) -> bytes:
     """Return a hash of the model and of everything that shapes its answer: not of purpose and deadline."""
-    turns = [asdict(message) for message in request.messages]
-    tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
-    rest = (request.schema, request.max_tokens, 0.0, request.logprobs)
-    asked = ["answers-2", model, turns, tools, rest]
-    text = json.dumps(asked, sort_keys=True, ensure_ascii=True, default=dict)
-    return hashlib.sha256(text.encode()).digest()
-
-
-def _content(completion: Completion) -> str:
-    """All texts of an answer, without the escapes of JSON."""
-    parts = [completion.text, json.dumps(completion.data, ensure_ascii=False)]
-    for call in completion.calls:
-        parts.append(call.arguments)
-        with suppress(ValueError, RecursionError):
-            parts.append(json.dumps(json.loads(call.arguments), ensure_ascii=False))
-    parts.append("".join(token for token, _ in completion.logprobs))
-    return "\n".join(parts)
+    asked = repr((model, replace(request, purpose="", deadline_s=0.0)))
+    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.base import fork
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.config import credentials, gone, providers
+from commonplace.config import credentials, providers
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.config.providers import Provider as Provider
 
@@ -31,8 +31,8 @@ class Spec:
     """A model as the owner configured it; empty fields take the provider's defaults.
 
     `base_url` is the address of an endpoint. `dimensions` asks for shorter vectors where a model can give
-    them. `deadline_s` bounds one call for passages
-    with all its retries, `query_deadline_s` one that a question waits for: a vector, or a reranker's scores.
+    them. `deadline_s` bounds one call for passages with all its retries, `query_deadline_s` one that a
+    question waits for: a vector, or a reranker's scores.
     """
 
     provider: str
@@ -66,12 +66,9 @@ class Catalog(Generic[T]):
 
             points = (point.load() for point in entry_points(group=self.group))
             installed = {row.name: row for row in points if isinstance(row, Provider)}
-            if name not in installed:
+            if (row := installed.get(name)) is None:
                 known = ", ".join([*self.rows, *installed, "none"])
-                why = f"{name} is gone: {gone.PROVIDERS[name]}" if name in gone.PROVIDERS else ""
-                why = why or f"unknown provider {name!r}; known: {known}"
-                raise ConfigError(f"{self.kind}.provider", why)
-            row = installed[name]
+                raise ConfigError(f"{self.kind}.provider", f"unknown provider {name!r}; known: {known}")
         return row if row.local is not None else row._replace(local=self.kind == "embedding")
 
     def create(self, spec: Spec | str) -> T:
@@ -80,17 +77,12 @@ class Catalog(Generic[T]):
         Raises ConfigError for an unknown provider or what it lacks, MissingExtra, ProviderError.
         """
         spec = Spec(spec) if isinstance(spec, str) else spec
-        make = self.factory(spec.provider)
+        module, _, function = self.find(spec.provider).factory.partition(":")
+        make: Callable[[Spec], T] = getattr(import_module(module, __package__), function)
         with self.lock:
             if spec not in self.made:
                 self.made[spec] = make(spec)
             return self.made[spec]
-
-    def factory(self, name: str) -> Callable[[Spec], T]:
-        """Return what makes a provider's models, its module imported. Raises as `find`, and MissingExtra."""
-        module, _, function = self.find(name).factory.partition(":")
-        made: Callable[[Spec], T] = getattr(import_module(module, __package__), function)
-        return made
 
     def connect(
         self, spec: Spec, *, needs_model: bool = True, header: str = "Authorization", scheme: str = "Bearer "

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Mapping
 from datetime import date
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +34,7 @@ SHIPPED_PRICES = Path(__file__).with_name("prices.toml")
 FILE = "prices.toml"
 NANO = 1_000_000_000  # of a dollar
 # A dated or numbered version of a model costs what the model costs.
-_VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
+_VERSION = re.compile(r"|[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
 
 class Prices(NamedTuple):
@@ -52,8 +52,7 @@ class Prices(NamedTuple):
         """
         if provider in self.free:
             return 0
-        names = [model] if (provider, model) in self.models else []
-        names = names or [
+        names = [
             name
             for owner, name in self.models
             if owner == provider and model.startswith(name) and _VERSION.fullmatch(model[len(name) :])
@@ -64,19 +63,13 @@ class Prices(NamedTuple):
         return -(-(tokens_in * price_in + tokens_out * price_out) // (2_000_000 if batched else 1_000_000))
 
 
-def load_prices(environ: Mapping[str, str] | None = None) -> Prices:
+def load_prices() -> Prices:
     """Read the prices that ship and the owner's over them. Raises ConfigError, naming the file."""
-    shipped = _shipped()
-    place = paths.user_config_dir(environ) / FILE
+    shipped, place = _read(SHIPPED_PRICES), paths.user_config_dir() / FILE
     if not place.exists():
         return shipped
     owner = _read(place)
     return Prices(shipped.free | owner.free, {**shipped.models, **owner.models})
-
-
-@cache
-def _shipped() -> Prices:
-    return _read(SHIPPED_PRICES)
 
 
 def _read(path: Path) -> Prices:
@@ -90,16 +83,13 @@ def _read(path: Path) -> Prices:
     try:
         data = paths.read_contained(path, [path.resolve().parent])
         content = tomllib.loads(data.decode("utf-8-sig"))
-        free = content.pop("free", [])
-        content.pop("batches", None)  # of earlier versions
+        free = frozenset(content.pop("free", []))
         models = {
             (provider, model): (nanos(row["in"]), nanos(row["out"]))
             for provider, table in content.items()
             for model, row in table.items()
         }
-        if not isinstance(free, list):
-            raise TypeError("no list")
-        return Prices(frozenset(free), models)
+        return Prices(free, models)
     except (CommonplaceError, ValueError) as error:
         raise ConfigError(paths.shown(path), f"not readable: {str(error).splitlines()[0]}") from error
     except (AttributeError, TypeError, KeyError) as error:
@@ -148,22 +138,20 @@ class Costs(NamedTuple):
 class Ledger:
     """The record of one workspace; safe with many threads and processes."""
 
-    def __init__(self, path: Path, prices: Prices | None = None, workspace: Workspace | None = None) -> None:
+    def __init__(self, path: Path, workspace: Workspace | None = None) -> None:
         """Name the file; it is made with the first call, in the state of a workspace or anywhere."""
         self.database = Database(path, _TABLES)
-        self._prices, self._workspace = prices, workspace
+        self._workspace = workspace
 
     @classmethod
     def of(cls, workspace: Workspace) -> Ledger:
         """Return the ledger of a workspace."""
-        return cls(workspace.ledger, workspace=workspace)
+        return cls(workspace.ledger, workspace)
 
-    @property
+    @cached_property
     def prices(self) -> Prices:
         """The table of prices, read when it is first needed. Raises ConfigError if it is unreadable."""
-        if self._prices is None:
-            self._prices = load_prices()
-        return self._prices
+        return load_prices()
 
     def budget(self, settings: Llm | Embedding | Reranking) -> Budget:
         """Return a budget with the caps of settings.
@@ -274,10 +262,9 @@ def _check(connection: apsw.Connection, key: str, cap: float, asked: int) -> Non
         (clock.began(date.today()),),
     ).get
     unit = NANO if money else 1
-    if taken + asked <= int(cap * unit):
-        return
-    amounts = f"{taken:,} of {cap:,} tokens are taken and this call may need {asked:,}"
-    if money:
-        amounts = f"${taken / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
-    message = f"{amounts}; raise it in your own config.toml, or wait until tomorrow"
-    raise BudgetExceeded(key, message, cap=cap, spent=taken / unit, asked=asked / unit)
+    if taken + asked > int(cap * unit):
+        amounts = f"{taken:,} of {cap:,} tokens are taken and this call may need {asked:,}"
+        if money:
+            amounts = f"${taken / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
+        message = f"{amounts}; raise it in your own config.toml, or wait until tomorrow"
+        raise BudgetExceeded(key, message, cap=cap, spent=taken / unit, asked=asked / unit)

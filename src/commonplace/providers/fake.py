@@ -62,20 +62,17 @@ class FakeModel:
 
     def __init__(self, answers: Rule | Iterable[Answer], name: str = "fake", provider: str = "fake") -> None:
         """Make a model of a rule or a list of answers."""
-        self.provider = provider
-        self.name = name
-        self.fingerprint = f"{provider}:{name}"
+        self.provider, self.name, self.fingerprint = provider, name, f"{provider}:{name}"
         self.requests: list[Request] = []
-        self._rule = answers if callable(answers) else None
-        self._list = iter(()) if callable(answers) else iter(answers)
+        script = iter(()) if callable(answers) else iter(answers)
+        self._rule = answers if callable(answers) else lambda request: next(script, None)
         self._lock = threading.Lock()
 
     def answer(self, request: Request) -> Completion:
         """Give the next answer. Raises ProviderError when the list has come to its end."""
         with self._lock:
             self.requests.append(request)
-            answer = next(self._list, None) if self._rule is None else None
-        answer = self._rule(request) if self._rule else answer
+            answer = self._rule(request)
         if answer is None:
             raise ProviderError(self.provider, "no answer is left in the script", permanent=True)
         if isinstance(answer, Exception):

@@ -1,7 +1,7 @@
 """Models that fastembed knows by name, run on this machine from files that were fetched on purpose.
 
 Neither a search nor a sync downloads anything: a model that is not in its folder of the user's cache is an
-error that says how to get it (`download`).
+error that says how to get it (`fetch`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base import installation, paths, remedies
 from commonplace.base.deadline import Deadline
-from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.base.tuples import NamedTuple
+from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.config import keys
 from commonplace.providers import program, runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
@@ -38,9 +37,9 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "embedding": ("fastembed", "TextEmbedding"),
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
-Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
 _REACH_S, _MOST_S = 10.0, 86_400.0
 _PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
+_MOST_PRINTED = 100_000  # bytes of a download's message
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
 
@@ -55,58 +54,28 @@ def default(kind: Kind) -> str:
     return (EMBEDDERS if kind == "embedding" else RERANKERS).rows[PROVIDER].model
 
 
-def table(kind: Kind = "embedding") -> list[Mapping[str, Any]]:
-    """Return what fastembed knows of each model of a kind. Raises MissingExtra, ProviderError."""
-    return list(_class(kind).list_supported_models())
-
-
 def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
-    """Return what fastembed knows of a model, empty for the default one.
+    """Return fastembed's row of a model, of the default one for an empty name.
 
     Raises ConfigError with the nearest names, MissingExtra, ProviderError.
     """
-    rows = {str(row["model"]).lower(): row for row in table(kind)}
+    rows = {str(row["model"]).lower(): row for row in _class(kind).list_supported_models()}
     name = name or default(kind)
     if name.lower() not in rows:
         names = [str(row["model"]) for row in rows.values()]
         near = keys.near(name, names, otherwise=f"one of them is {default(kind)}")
         raise ConfigError(f"{kind}.model", f"{name!r} is none of fastembed's models{near}")
-    return rows[name.lower()]
+    row: Mapping[str, Any] = rows[name.lower()]
+    return row
 
 
 def place(row: Mapping[str, Any]) -> Path | None:
     """Return the folder with all files of a model, a revision or an unpacked archive; None if missing."""
-    name = str(row["model"]).rpartition("/")[2]
-    places = [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
+    name, source = str(row["model"]).rpartition("/")[2], str(row["sources"].get("hf") or row["model"])
+    snapshots = (folder() / f"models--{source.replace('/', '--')}").glob("snapshots/*")
     needed = (row["model_file"], *row.get("additional_files", ()))
+    places = [*snapshots, folder() / name, folder() / f"fast-{name}"]
     return next((place for place in places if all((place / name).exists() for name in needed)), None)
-
-
-def cache_of(row: Mapping[str, Any]) -> Path:
-    """Return the folder that a model is fetched into, there or not."""
-    source = str(row["sources"].get("hf") or row["model"])
-    return folder() / f"models--{source.replace('/', '--')}"
-
-
-def download(name: str, kind: Kind = "embedding") -> None:
-    """Fetch a model's files into `folder()`, or see that they are there.
-
-    The one function that reaches for the network. Raises as `find` and `opened` do.
-    """
-    row = find(name, kind)
-    if place(row) is None:
-        # See that models can be had at all, before a library tries for a minute.
-        from huggingface_hub import constants
-
-        from commonplace.providers.http import Endpoint
-
-        with closing(Endpoint(PROVIDER, constants.ENDPOINT)) as endpoint:
-            try:
-                endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
-            except ProviderError as error:
-                if error.status is None:
-                    raise
-    opened(row, kind, fetch=True)
 
 
 def check() -> None:
@@ -117,10 +86,7 @@ def check() -> None:
 
 
 def opened(row: Mapping[str, Any], kind: Kind = "embedding", *, fetch: bool = False) -> Any:  # noqa: ANN401
-    """Open the model of a row. Raises MissingExtra, ProviderError.
-
-    Its files lie in `folder()`, where `fetch` lets fastembed put them.
-    """
+    """Open the model of a row from `folder()`, where `fetch` lets fastembed put it. Raises ProviderError."""
     # This package does not set up its sessions; their warnings would go to standard error.
     runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
     session: dict[str, Any] = {"threads": 1, "providers": ["CPUExecutionProvider"]}
@@ -160,87 +126,65 @@ def _class(kind: Kind) -> Any:  # noqa: ANN401
 # --- fetching ------------------------------------------------------------------------------------------
 
 
-class Fetched(NamedTuple):
-    """A model that is here now: its name, where it lies, its bytes, and whether it was here before."""
+def fetch(spec: Spec) -> tuple[str, Path]:
+    """Fetch a model, a reranker too, or see that it is there; return its name and its folder.
 
-    model: str
-    place: str
-    bytes: int
-    before: bool = False
-
-
-def fetch(spec: Spec, progress: Progress) -> Fetched:
-    """Fetch a model, a reranker too, or see that it is there.
-
-    Its files come by a process of their own: the library that fetches them can be neither hushed nor stopped,
-    and Ctrl-C should end it at once. What had come stays, and another attempt goes on there. Raises
-    ConfigError for another provider's or an unknown model, MissingExtra, ProviderError.
+    Its files come by a process of their own, which shows how far they have come and which Ctrl-C ends at
+    once. What had come stays, and another attempt goes on there. Raises ConfigError for another provider's
+    or an unknown model, MissingExtra, ProviderError.
     """
     if spec.provider != PROVIDER:
         message = f"only models of fastembed are fetched, not those of {spec.provider}"
         hint = f"; `ollama pull {spec.model}` fetches it" if spec.provider == "ollama" else ""
         raise ConfigError("models", message + hint)
-    named = spec.model.lower()
-    ranks = named and named in (str(row["model"]).lower() for row in table("reranking"))
-    kind: Kind = "reranking" if ranks else "embedding"
-    row = find(spec.model, kind)
-    name, total, there = str(row["model"]), _size(row), cache_of(row)
+    kind: Kind = "embedding"
+    try:
+        row = find(spec.model, kind)
+    except ConfigError as unknown:
+        kind = "reranking"
+        try:
+            row = find(spec.model, kind)
+        except ConfigError:
+            raise unknown from None
+    name = str(row["model"])
     if here := place(row):
-        return Fetched(name, str(here), size_of(here, follow=True), True)
+        return name, here
     environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
     command = installation.python("-c", _PROGRAM, name, kind)
-
-    def look() -> None:
-        progress(min(size_of(there), total), total)
-
-    done = program.run(command, os.sep, _MOST_S, environ=environ, look=look)
+    done = program.run(command, os.sep, _MOST_S, most_bytes=_MOST_PRINTED, environ=environ, shows=True)
     here = place(row)
     if done.failure or here is None:
-        reason = done.failure.rpartition(f"{PROVIDER}: ")[2]  # the last line of a traceback
+        reason = done.printed.decode("utf-8", "replace").strip()
         raise ProviderError(PROVIDER, reason or f"{name} cannot be fetched; run it again")
-    progress(total, total)
-    return Fetched(name, str(here), size_of(here, follow=True))
+    return name, here
+
+
+def download(name: str, kind: Kind) -> None:
+    """Fetch a model's files into `folder()`: the one function that reaches for the network.
+
+    Print what failed, and exit with 1.
+    """
+    from huggingface_hub import constants
+
+    from commonplace.providers.http import Endpoint
+
+    try:
+        # See that models can be had at all, before a library tries for a minute.
+        with closing(Endpoint(PROVIDER, constants.ENDPOINT)) as endpoint:
+            try:
+                endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
+            except ProviderError as error:
+                if error.status is None:
+                    raise
+        opened(find(name, kind), kind, fetch=True)
+    except CommonplaceError as error:
+        print(str(error).removeprefix(f"{PROVIDER}: "))
+        sys.exit(1)
 
 
 def is_missing(spec: Spec) -> bool:
     """Tell whether a model has to be fetched first. Raises ConfigError for an unknown one, MissingExtra."""
-    if spec.provider != PROVIDER:
-        return False
-    return place(find(spec.model)) is None
-
-
-def size_of(folder: Path, *, follow: bool = False) -> int:
-    """Return the bytes of the files in a folder; of links, with `follow`, those of what they lead to."""
-    size = 0
-    for parent, _, names in os.walk(folder):  # which passes over folders that vanish while it looks
-        for name in names:
-            with suppress(OSError):  # so do files
-                size += os.stat(os.path.join(parent, name), follow_symlinks=follow).st_size
-    return size
-
-
-class Offer(NamedTuple):
-    """A model that can be had: its vectors' length, its bytes, what it is for, and whether it is here."""
-
-    model: str
-    dimensions: int
-    bytes: int
-    about: str
-    here: bool
-
-
-def offers() -> tuple[Offer, ...]:
-    """Return the embedding models, those that are here first. Raises MissingExtra, ProviderError."""
-    models = [
-        Offer(one["model"], one["dim"], _size(one), one["description"], place(one) is not None)
-        for one in table()
-    ]
-    return tuple(sorted(models, key=lambda offer: (not offer.here, offer.model.lower())))
-
-
-def _size(row: Mapping[str, Any]) -> int:
-    """The bytes of a model of fastembed's, about."""
-    return int(float(row["size_in_GB"]) * 1e9)
+    return spec.provider == PROVIDER and place(find(spec.model)) is None
 
 
 # --- models as the rest of the system sees them --------------------------------------------------------
@@ -255,7 +199,6 @@ class LocalEmbedder:
         Raises MissingExtra, ConfigError for an unknown name or more dimensions than the model has,
         ProviderError for a model that is not on this machine.
         """
-        check()
         row = find(spec.model)
         self.name = spec.model or default("embedding")
         files = place(row)
@@ -294,17 +237,23 @@ class LocalEmbedder:
             return np.stack(runtime.each(work, texts))
 
 
+load = LocalEmbedder
+
+
 class LocalReranker:
     """A reranker of fastembed's table, loaded at its first pair; safe in several threads.
 
     Too long a pair is cut where it is longer, question or text.
     """
 
-    def __init__(self, spec: Spec, name: str, load: Callable[[], Any]) -> None:
-        """Prepare a model, a `TextCrossEncoder`, without loading it."""
-        self.name, self.model = f"{PROVIDER}:{name}", name
-        self.shared = Shared(load)
-        self._timeout_s = spec.query_deadline_s
+    def __init__(self, spec: Spec) -> None:
+        """Find the files of a model, which must be there already; raise as `LocalEmbedder` does."""
+        row = find(spec.model, "reranking")
+        self.model = str(row["model"])
+        if place(row) is None:
+            raise absent(self.model)
+        self.name, self._timeout_s = f"{PROVIDER}:{self.model}", spec.query_deadline_s
+        self.shared: Shared[Any] = Shared(lambda: _open_reranker(row))
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the scores of texts. Raises ProviderError, also when time is over (without loading)."""
@@ -324,24 +273,12 @@ class LocalReranker:
             return runtime.each(work, texts)
 
 
-load = LocalEmbedder
+load_reranker = LocalReranker
 
 
-def load_reranker(spec: Spec) -> LocalReranker:
-    """Make a reranker of fastembed's table.
-
-    Raises MissingExtra, ConfigError for an unknown name, ProviderError for one that is not on this machine.
-    """
-    row = find(spec.model, "reranking")
-    name = str(row["model"])
-    if place(row) is None:
-        raise absent(name)
-
-    def load() -> Any:  # noqa: ANN401
-        model = opened(row, "reranking")
-        limits = model.model.tokenizer.truncation
-        room = int(limits["max_length"]) if limits else UNSAID_TOKENS
-        model.model.tokenizer.enable_truncation(room, strategy="longest_first")
-        return model
-
-    return LocalReranker(spec, name, load)
+def _open_reranker(row: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    model = opened(row, "reranking")
+    limits = model.model.tokenizer.truncation
+    room = int(limits["max_length"]) if limits else UNSAID_TOKENS
+    model.model.tokenizer.enable_truncation(room, strategy="longest_first")
+    return model

@@ -12,12 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import fork
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, ProviderError
-from commonplace.base.tuples import NamedTuple
 from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.costs import OK
 
@@ -33,25 +32,19 @@ PASSING_FAILURES = 3  # in a row
 _ODD_REQUEST = frozenset({400, 422})  # may be about one request: several in a row say something of the model
 
 
-class Opened(NamedTuple):
-    """A provider that is not asked until a time (seconds since 1970), and the failure that caused it."""
+@dataclass(slots=True)
+class Opened:
+    """The failures of a provider, the last of them, and until when it is not asked (seconds since 1970)."""
 
     name: str
-    until_s: float
-    reason: str
-    permanent: bool
+    reason: str = ""
+    until_s: float = 0.0
+    permanent: int = 0
+    passing: int = 0
 
     def __str__(self) -> str:
         until = time.strftime("%H:%M", time.localtime(self.until_s))
         return f"{self.name.partition('#')[0]} is left alone until {until} ({self.reason})"
-
-
-@dataclass(slots=True)
-class _State:
-    permanent: int = 0
-    passing: int = 0
-    until_s: float = 0.0
-    reason: str = ""
 
 
 class Breaker:
@@ -60,22 +53,22 @@ class Breaker:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Start without failures; `clock` returns seconds since 1970."""
         self._clock = clock
-        self._states: dict[str, _State] = {}
+        self._states: dict[str, Opened] = {}
         self._lock = fork.renewed(threading.RLock())
 
     def check(self, name: str) -> None:
         """Raise ProviderError if the provider is not to be asked now."""
         if opened := self.find(name):
             message = f"left alone after a failure ({opened.reason})"
-            wait_s = opened.until_s - self._clock()
-            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=opened.permanent)
+            wait_s, permanent = opened.until_s - self._clock(), bool(opened.permanent)
+            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=permanent)
 
     def failed(self, name: str, error: ProviderError) -> None:
         """Count a failure, which may open the breaker; ignore one of a call while it is open."""
         with self._lock:
             if self.find(name) is not None:
                 return
-            state = self._states.setdefault(name, _State())
+            state = self._states.setdefault(name, Opened(name))
             state.reason, pause = str(error), PASSING_S
             if error.permanent and error.status not in _ODD_REQUEST:
                 state.permanent += 1
@@ -94,12 +87,12 @@ class Breaker:
     def opened(self) -> list[Opened]:
         """Return the providers that are not asked now, by name."""
         with self._lock:
-            rows, now = sorted(self._states.items()), self._clock()
-        return [Opened(name, s.until_s, s.reason, bool(s.permanent)) for name, s in rows if s.until_s > now]
+            now = self._clock()
+            return [replace(one) for _, one in sorted(self._states.items()) if one.until_s > now]
 
     def find(self, name: str) -> Opened | None:
-        """Return a provider if it is not asked now."""
-        return next((opened for opened in self.opened() if opened.name == name), None)
+        """Return a provider if it is not asked now, by its name or the part of it before the `#`."""
+        return next((one for one in self.opened() if name in (one.name, one.name.partition("#")[0])), None)
 
     def reset(self) -> None:
         """Forget all failures."""
@@ -116,12 +109,10 @@ def name_of(provider: str, model: str, address: str, key: str = "") -> str:
     Only a few digits of a hash of the key are in it.
     """
     digest = hashlib.blake2b(f"{address}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-    return f"{provider}/{model}#{digest}" if model else f"{provider}#{digest}"
+    return f"{'/'.join(filter(None, (provider, model)))}#{digest}"
 
 
 # --- the chain -----------------------------------------------------------------------------------------
-
-ABANDONED = "abandoned"
 
 
 @dataclass(slots=True)
@@ -176,7 +167,7 @@ class Guard:
     def record_known(self, purpose: str, tokens: int, tokens_out: int = 0) -> None:
         """Record a call that was not made, because the cache knew all of it."""
         with suppress(ProviderError):  # it cost 0, so a ledger that fails must not lose the answer
-            self._record(purpose, tokens, tokens_out, OK, cached=True)
+            self._record(purpose, tokens, tokens_out, cached=True)
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -223,25 +214,23 @@ class Guard:
         charged all the same. Raises BudgetExceeded before the request, ProviderError where the ledger cannot
         be written: every cost must be recorded.
         """
-        call, reservation, outcome = Call(), None, ABANDONED
+        call, reservation, outcome = Call(), None, "abandoned"
         if self.budget is not None:
             with self._written():
                 price = self.price(most, most_out, batched=batched)
                 name = f"{self.provider}/{self.model_name}"
                 reservation = self.budget.reserve(most + most_out, price, lifetime_s, model=name)
-        charged = True  # Ctrl-C in the middle of it may be charged as well
         try:
             yield call
             outcome = OK
         except CommonplaceError as error:
-            charged = isinstance(error, Unanswered)
-            outcome = "unanswered" if charged else "failed"
+            outcome = "unanswered" if isinstance(error, Unanswered) else "failed"
             raise
         finally:
-            if call.tokens is None:
-                call.tokens = about if charged else 0
-            taken = (call.tokens, call.tokens_out, outcome)
-            self._record(purpose, *taken, reservation=reservation, batched=batched)
+            if call.tokens is None:  # Ctrl-C in the middle of it may be charged as well
+                call.tokens = 0 if outcome == "failed" else about
+            how = {"outcome": outcome, "reservation": reservation, "batched": batched}
+            self._record(purpose, call.tokens, call.tokens_out, **how)
 
     def price(self, tokens: int, tokens_out: int = 0, *, batched: bool = False) -> int | None:
         """Return what so many tokens cost, in billionths of a dollar; None where no price is known."""
@@ -249,11 +238,10 @@ class Guard:
             return None
         return self.budget.prices.cost(self.provider, self.model_name, tokens, tokens_out, batched=batched)
 
-    def _record(self, purpose: str, tokens: int, tokens_out: int, outcome: str, **how: Any) -> None:  # noqa: ANN401
+    def _record(self, purpose: str, *tokens: int, **how: Any) -> None:  # noqa: ANN401
         if self.budget is not None:
-            names = (purpose, self.provider, self.model_name)
             with self._written():
-                self.budget.ledger.record(*names, tokens, tokens_out, outcome=outcome, **how)
+                self.budget.ledger.record(purpose, self.provider, self.model_name, *tokens, **how)
 
     @contextmanager
     def _written(self) -> Iterator[None]:

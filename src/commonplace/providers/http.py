@@ -56,14 +56,9 @@ def _outgoing(value: object) -> object:
     return [*map(_outgoing, value)] if isinstance(value, list | tuple) else value
 
 
-def _json(body: object) -> bytes:
-    return json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
-
-
 class Answer(NamedTuple):
     """An answer of status 2xx."""
 
-    status: int
     headers: Mapping[str, str]
     body: bytes
 
@@ -101,18 +96,18 @@ class Endpoint:
         Raises ProviderError when it cannot be had before the deadline or is an error, attempts.TooLarge for a
         request that is longer than the provider takes.
         """
-        sent = (path, deadline, _json(body), _JSON)
-        data = self.parse(self.send("POST", *sent, attempts=attempts, max_bytes=max_bytes))
+        content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
+        answer = self.send("POST", path, deadline, content, _JSON, attempts=attempts, max_bytes=max_bytes)
+        data = self.parse(answer)
         if error := as_dict(data).get("error"):  # some servers put one into an answer of status 200
             code = as_dict(error).get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            quoted = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
-            raise translate(self.provider, status, {}, quoted, self._key)
+            raise translate(self.provider, status, {}, answer.body[:MAX_ERROR_BYTES], self._key)
         return data
 
-    def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
+    def get(self, path: str, deadline: Deadline) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""
-        return self.parse(self.send("GET", path, deadline, attempts=attempts))
+        return self.parse(self.send("GET", path, deadline))
 
     def parse(self, answer: Answer) -> object:
         """Read an answer as JSON. Raises ProviderError."""
@@ -121,7 +116,7 @@ class Endpoint:
         except (ValueError, RecursionError) as error:
             start = reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
             message = f"the answer of {self.origin} is not JSON: {screen.shorten(start, 80) or 'it is empty'}"
-            raise ProviderError(self.provider, message, status=answer.status) from error
+            raise ProviderError(self.provider, message, status=200) from error
 
     def send(
         self,
@@ -139,7 +134,6 @@ class Endpoint:
         `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
         `retry_after_s` where the provider asked to wait longer than is left.
         """
-
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
         if origin(url) != self.origin:
             message = "the provider names an address of another host"
@@ -171,57 +165,49 @@ class Endpoint:
         import httpx
 
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
-        left = max(deadline.left_s(), 0.001)
+        left, body = max(deadline.left_s(), 0.001), bytearray()
         timeout = httpx.Timeout(left, connect=min(REACH_S, left))
         try:
             with self._opened().stream(
                 method, url, content=content, headers={**headers, **key}, timeout=timeout
             ) as response:
-                body = self._read(response, most if response.is_success else MAX_ERROR_BYTES, deadline)
-        except httpx.TimeoutException as error:
-            unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
-            waited = max(0.1, round(min(REACH_S, left) if unsent else left, 1))
-            message = f"{self.origin} did not answer within {waited:g} s"
-            raise (Unreachable if unsent else Unanswered)(self.provider, message) from error
+                most = most if response.is_success else MAX_ERROR_BYTES
+                for part in response.iter_bytes(65_536):
+                    body += part
+                    if len(body) > most or not deadline.left_s():  # `within` has told that time is over
+                        break
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise self._broken(error) from error
-        if response.is_success:
-            return Answer(response.status_code, response.headers, body)
+            raise self._broken(error, left) from error
+        status, message = response.status_code, ""
         if response.is_redirect:
             target = origin(response.headers.get("location", "")) or "elsewhere"
             target = f"{self.origin} redirects to {screen.shorten(screen.one_line(target), 80)}"
             message = f"{target}, which is not followed; set the address it belongs to"
-            raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
-        raise translate(self.provider, response.status_code, response.headers, body, self._key)
+        elif response.is_success and len(body) > most:
+            message = f"the answer of {self.origin} is larger than {most / 1e6:g} MB"
+        if message:
+            raise ProviderError(self.provider, message, permanent=True, status=status)
+        if not response.is_success:
+            raise translate(self.provider, status, response.headers, bytes(body[:most]), self._key)
+        return Answer(response.headers, bytes(body))
 
-    def _broken(self, error: Exception) -> ProviderError:
+    def _broken(self, error: Exception, left_s: float) -> ProviderError:
         """Return the error of a connection; a certificate that is not valid now stays so."""
         import httpx
 
+        unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         words = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
         message = f"{self.origin} cannot be reached ({words or type(error).__name__})"
-        if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
-            return Unanswered(self.provider, message)
-        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
-        if isinstance(error, httpx.ConnectError) and not untrusted:
+        if isinstance(error, httpx.TimeoutException):
+            waited = max(0.1, round(min(REACH_S, left_s) if unsent else left_s, 1))
+            message = f"{self.origin} did not answer within {waited:g} s"
+        if unsent or (isinstance(error, httpx.ConnectError) and not untrusted):
             return Unreachable(self.provider, message)
+        if isinstance(error, httpx.TimeoutException | httpx.ReadError | httpx.RemoteProtocolError):
+            return Unanswered(self.provider, message)
         lasting = untrusted or not isinstance(error, httpx.TransportError)
         return ProviderError(self.provider, message, permanent=lasting)
-
-    def _read(self, response: httpx.Response, most: int, deadline: Deadline) -> bytes:
-        """Return the body, as far as time allows; that of an error is cut where it is too large."""
-        body = bytearray()
-        for part in response.iter_bytes(65_536):
-            if not deadline.left_s():
-                raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
-            body += part
-            if len(body) > most:
-                if response.is_success:
-                    message = f"the answer of {self.origin} is larger than {most / 1e6:g} MB"
-                    status = response.status_code
-                    raise ProviderError(self.provider, message, permanent=True, status=status)
-                break
-        return bytes(body[:most])
 
     def _opened(self) -> httpx.Client:
         """Return the client, made when first needed; proxies of the environment are not for this machine."""
@@ -235,7 +221,6 @@ class Endpoint:
                 plain = self.base_url.startswith("http://")
                 self._client = httpx.Client(
                     verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
-                    follow_redirects=False,
                     trust_env=not self.is_loopback,
                     headers={"User-Agent": "commonplace", "Accept": "application/json"},
                     limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_S),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
-_OLLAMA_PORT = ":11434"
 
 
 class Choice(NamedTuple):
@@ -39,11 +37,6 @@ class Choice(NamedTuple):
 
     provider: str
     model: str
-
-    @property
-    def shown(self) -> str:
-        """As people write it, and `fallback` takes it."""
-        return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
 # --- embedding models ---------------------------------------------------------------------------------
@@ -59,24 +52,21 @@ def choose(settings: Embedding) -> Choice:
     if settings.provider != AUTO:
         return Choice(settings.provider, model)
     if settings.base_url:
-        is_ollama = settings.base_url.rstrip("/").endswith(_OLLAMA_PORT)
-        return Choice("ollama" if is_ollama else "compatible", model)
+        return Choice("compatible", model)
     if not model:
         return Choice("builtin", "")
     owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    from commonplace.providers import services
-
     # A name with an owner (`BAAI/bge-small-zh-v1.5`) is as fastembed has it, one without as Ollama has it.
-    return Choice(services.owner(model) or ("fastembed" if name else "ollama"), model)
+    return Choice("fastembed" if name else "ollama", model)
 
 
 def specs(settings: Embedding) -> list[Spec]:
     """Return the models of the settings: the chosen one first, then the fallbacks.
 
     A fallback is a provider's name, or `provider/model`; with the same provider it has its address and key.
-    Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
+    Raises ConfigError for a key that cannot be read.
     """
     key = credentials.named(settings.key, "embedding.key")
     first = Spec(*choose(settings), settings.base_url, key, settings.dimensions)
@@ -85,8 +75,6 @@ def specs(settings: Embedding) -> list[Spec]:
         provider, _, model = name.partition("/")
         near = replace(first, model=model, dimensions=None)
         named.append(near if provider == first.provider else Spec(provider, model))
-    if settings.provider == AUTO:
-        named.append(Spec("builtin"))
     # The deadlines of the settings do not apply to a model in this process.
     long_s, short_s = settings.deadline_s, settings.query_deadline_s
     return [
@@ -169,27 +157,19 @@ def is_remote(model: Embedder) -> bool:
     return hasattr(model, "try_out")
 
 
-def trouble(model: Embedder) -> str:
-    """Return why a model made here does not answer now; empty if it does, or runs in this process."""
-    try:
-        if is_remote(model):
-            model.try_out()  # type: ignore[attr-defined]
-    except CommonplaceError as error:
-        return str(error)
-    return ""
-
-
 def estimate(
-    model: Embedder, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
+    model: Any,  # noqa: ANN401 - an Embedder
+    passages: Sequence[str],
+    questions: Sequence[str],
+    warnings: tuple[str, ...],
 ) -> Estimate:
     """Say what embedding passages and questions with a model made here would take."""
     from commonplace.types import Estimate
 
-    if hasattr(model, "estimate"):
-        estimated: Estimate = model.estimate(passages, questions, warnings)
-        return estimated
-    texts = len(passages) + len(questions)
-    return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
+    if is_remote(model):
+        expected: Estimate = model.estimate(passages, questions, warnings)
+        return expected
+    return Estimate(model.name, len(passages) + len(questions), dollars=0.0, local=True, warnings=warnings)
 
 
 def breaker() -> Breaker:
@@ -197,22 +177,9 @@ def breaker() -> Breaker:
     return SHARED
 
 
-def left_alone(settings: Settings | None = None) -> list[str]:
-    """Return the providers that this process does not ask now, a line each; with settings those they name."""
-    opened = SHARED.opened()
-    if settings is not None:
-        chosen = (choose(settings.embedding), settings.llm, settings.reranking)
-        fallback = (name.partition("/")[0] for name in settings.embedding.fallback)
-        named = set(chain((one.provider for one in chosen), fallback))
-        opened = [one for one in opened if one.name.partition("#")[0].partition("/")[0] in named]
-    return list(map(str, opened))
-
-
-def breaker_name(spec: Spec) -> str:
-    """Return the name of an embedding model's failures; empty for one that cannot be made, or runs here."""
-    with suppress(CommonplaceError):
-        return str(getattr(EMBEDDERS.create(spec), "breaker_name", ""))
-    return ""
+def left_alone() -> list[str]:
+    """Return the providers that this process does not ask now, a line each."""
+    return list(map(str, SHARED.opened()))
 
 
 # --- language models ----------------------------------------------------------------------------------
@@ -224,7 +191,6 @@ def open_llm(
     *,
     cached: bool = True,
     ledger: Ledger | None = None,
-    environ: Mapping[str, str] | None = None,
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
@@ -235,16 +201,15 @@ def open_llm(
     chosen = settings.llm
     if chosen.provider == NONE:
         return None
-    from commonplace.base.paths import user_cache_dir
     from commonplace.providers.cache import AnswerCache
-    from commonplace.providers.costs import Ledger, load_prices
+    from commonplace.providers.costs import Ledger
     from commonplace.providers.llm.client import Client
 
-    key = credentials.from_environment([LLM_KEY], environ) or credentials.named(chosen.key, "llm.key")
+    key = credentials.from_environment([LLM_KEY]) or credentials.named(chosen.key, "llm.key")
     model = LLMS.create(Spec(chosen.provider, chosen.model, chosen.base_url, key))
     if ledger is None and workspace is not None:
-        ledger = Ledger(workspace.ledger, load_prices(environ), workspace)
-    answers = AnswerCache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache and cached else None
+        ledger = Ledger.of(workspace)
+    answers = AnswerCache() if chosen.cache and cached else None
     return Client(model, cache=answers, budget=ledger.budget(chosen) if ledger else None, breaker=SHARED)
 
 

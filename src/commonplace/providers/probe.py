@@ -6,14 +6,14 @@ The breaker forgets earlier failures, and learns how this call goes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.providers import opening
-from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
+from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Catalog, Spec
 from commonplace.providers.opening import LLM, NONE
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ DEADLINE_S, LLM_DEADLINE_S = 30.0, 60.0
 class Trial:
     """The result of trying a model.
 
-    `seconds` is how long it took, loading included. `trouble` says why it did not answer, empty if it did;
-    `remedy` is what mends that, where one is known beyond what `trouble` says. An embedding model has
-    `dimensions` and `scripts`, a language model tokens.
+    `seconds` is how long it took, loading included; `trouble` says why it did not answer, empty if it did. An
+    embedding model has `dimensions` and `scripts`, a language model tokens.
     """
 
     provider: str
@@ -52,12 +51,6 @@ class Trial:
     tokens_in: int = 0
     tokens_out: int = 0
     trouble: str = ""
-    remedy: str = ""
-
-    @property
-    def answered(self) -> bool:
-        """True if the model answered."""
-        return not self.trouble
 
 
 def embedders(settings: Embedding, ledger: Ledger | None = None) -> tuple[Trial, ...]:
@@ -89,13 +82,10 @@ def embedder(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> T
         ask([PASSAGE], "passage")
         return {"dimensions": dimensions, "scripts": scripts}
 
-    trial = Trial(spec.provider, model_of(spec))
-    return _tried(work, trial, EMBEDDERS, spec, "embedding.key" if spec.key else "")
+    return _tried(work, Trial(spec.provider, model_of(spec)))
 
 
-def llm(
-    workspace: Workspace, settings: Settings, *, environ: Mapping[str, str] | None = None
-) -> Trial | None:
+def llm(workspace: Workspace, settings: Settings) -> Trial | None:
     """Try the language model of the settings, None without one; a failure is `trouble`."""
     chosen = settings.llm
     if chosen.provider == NONE:
@@ -103,20 +93,17 @@ def llm(
     from commonplace.providers.llm.base import Message
 
     def work(opened: ExitStack) -> dict[str, Any]:
-        client = opened.enter_context(
-            _asked_anew(opening.open_llm(workspace, settings, cached=False, environ=environ))
-        )
+        client = opened.enter_context(_asked_anew(opening.open_llm(workspace, settings, cached=False)))
         prompt = [Message("user", PROMPT)]
         answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
         return {"model": client.model.name, "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
 
-    spec = Spec(chosen.provider, chosen.model)
-    return _tried(work, Trial(chosen.provider, chosen.model), LLMS, spec, LLM_KEY)
+    return _tried(work, Trial(chosen.provider, chosen.model))
 
 
 def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
     """Try the reranker of the settings, None without one; a failure is `trouble`."""
-    chosen, language = settings.reranking, settings.llm
+    chosen = settings.reranking
     if chosen.provider == NONE:
         return None
     patient = settings._replace(reranking=chosen._replace(timeout_s=max(DEADLINE_S, chosen.timeout_s)))
@@ -126,11 +113,7 @@ def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
         model.score(QUESTION, TEXTS, "test")
         return {}
 
-    trial = Trial(chosen.provider, reranker_model(settings))
-    if chosen.provider == LLM:
-        return _tried(work, trial, LLMS, Spec(language.provider, language.model), LLM_KEY)
-    spec = Spec(chosen.provider, trial.model)
-    return _tried(work, trial, RERANKERS, spec, "reranking.key" if chosen.key else "")
+    return _tried(work, Trial(chosen.provider, reranker_model(settings)))
 
 
 @contextmanager
@@ -141,38 +124,15 @@ def _asked_anew(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a guarded model 
         yield model
 
 
-def _tried(
-    work: Callable[[ExitStack], dict[str, Any]], trial: Trial, catalog: Catalog[Any], spec: Spec, key: str
-) -> Trial:
-    """Do the work of a trial; close what it opened, and turn an error into `trouble` with a remedy.
-
-    `key` is the setting or variable that comes before those of the provider.
-    """
+def _tried(work: Callable[[ExitStack], dict[str, Any]], trial: Trial) -> Trial:
+    """Do the work of a trial; close what it opened, and turn an error into `trouble`."""
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
             fields = work(opened)
     except CommonplaceError as error:
-        fields = {"trouble": str(error), "remedy": _remedy(error, catalog, spec, key)}
+        fields = {"trouble": str(error)}
     return replace(trial, **{"seconds": time.perf_counter() - began, **fields})
-
-
-def _remedy(error: CommonplaceError, catalog: Catalog[Any], spec: Spec, key: str) -> str:
-    """Return the remedy for an error of a provider: a command or one line; empty if unknown."""
-    if isinstance(error, MissingExtra):
-        return error.remedy
-    if not isinstance(error, ProviderError):
-        return ""
-    if error.status in (401, 403):
-        if "." in key:
-            return f"check the key (the one that {key} names)"
-        variables = " or ".join(filter(None, (key, *catalog.find(spec.provider).keys)))
-        return f"check the key ({variables or f'set {catalog.kind}.key'})"
-    if spec.provider != "ollama" or catalog is RERANKERS:
-        return ""
-    if error.status == 404:
-        return f"ollama pull {spec.model}"
-    return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""
 
 
 def model_of(spec: Spec, catalog: Catalog[Any] = EMBEDDERS) -> str:

@@ -1,6 +1,6 @@
 """Run another program without a shell, to its end or to a deadline, and end it with all that it started.
 
-It has a process group of its own and no input; its output goes to a file, up to a limit.
+It has a process group of its own and no input; its output goes to files without a name, up to a limit.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from threading import Thread
 from typing import IO
 
 from commonplace.base import paths
@@ -21,8 +20,8 @@ from commonplace.redaction.redact import public
 from commonplace.render import screen
 
 _LOOK_S = 0.1  # between two looks at the size of the output
-LEAVING_S = 2.0  # for its last words; a daemon that it left may hold the pipe for ever
-_ERROR_BYTES = 4_000  # of standard error, from the end
+_MOST_ERROR_BYTES = 64 << 20  # a program that says more is ended
+_ERROR_BYTES = 4_000  # of standard error that are read, from the end
 _ERROR_CHARACTERS = 300  # of the line that is quoted
 
 
@@ -45,14 +44,14 @@ def run(
     *,
     most_bytes: int = 0,
     environ: Mapping[str, str] | None = None,
-    look: Callable[[], None] = lambda: None,
+    shows: bool = False,
 ) -> Outcome:
     """Run a program in a folder; its output is kept up to `most_bytes`, at which it is ended.
 
-    `look` is called some times a second meanwhile. Raises NotStarted, and TimeoutError for a program that was
-    ended at its deadline.
+    With `shows` its standard error is ours, for progress. Raises NotStarted, and TimeoutError for a program
+    that was ended at its deadline.
     """
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
                 list(command),
@@ -60,36 +59,27 @@ def run(
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=output if most_bytes else subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=None if shows else errors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise NotStarted(paths.reason(error) if isinstance(error, OSError) else str(error)) from error
-        last = bytearray()
-        listener = Thread(target=_listen, args=(process.stderr, last), daemon=True)
-        listener.start()
         end = time.monotonic() + timeout_s
         try:
             while process.poll() is None and _size(output) <= most_bytes:
-                look()
-                if time.monotonic() > end:
+                if time.monotonic() > end or _size(errors) > _MOST_ERROR_BYTES:
                     raise TimeoutError
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, min(_LOOK_S, end - time.monotonic())))
+                    process.wait(_LOOK_S)
         finally:
-            _kill(process)
-            listener.join(LEAVING_S)
+            if process.returncode is None:  # until it is waited for, its number belongs to no other process
+                with suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         output.seek(0)
-        failure = _failure(process.returncode, bytes(last))
+        errors.seek(max(0, _size(errors) - _ERROR_BYTES))
+        failure = _failure(process.returncode, errors.read(_ERROR_BYTES))
         return Outcome(output.read(most_bytes), failure, _size(output) > most_bytes)
-
-
-def _listen(stream: IO[bytes], last: bytearray) -> None:
-    """Keep the last bytes of a pipe until no process holds its other end."""
-    with stream:
-        while read := os.read(stream.fileno(), 1 << 16):
-            last += read
-            del last[:-_ERROR_BYTES]
 
 
 def _size(file: IO[bytes]) -> int:
@@ -102,11 +92,3 @@ def _failure(code: int, errors: bytes) -> str:
     last = screen.shorten(screen.one_line(lines[-1]), _ERROR_CHARACTERS) if lines else ""
     how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
     return (f"{how}: {last}" if last else how) if code else ""
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program that still runs, with all its children."""
-    if process.returncode is None:  # until it is waited for, its number cannot belong to another process
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

@@ -1,7 +1,7 @@
 """Rerankers: models that read a question and a text together and score how well the text answers it.
 
-A reranker behind HTTP cuts and packs texts, and puts the scores of an answer into their places. llama.cpp,
-vLLM, Infinity and others speak Jina's protocol; text-embeddings-inference (TEI) has its own.
+A reranker behind HTTP cuts and packs texts, and puts the scores of an answer into their places. Servers
+speak Jina's protocol: llama.cpp, vLLM, Infinity and others.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import packing, services
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.guard import Call, Guard, Watcher, unwatched
+from commonplace.providers.http import as_dict
 
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
 _ROUNDED = 1e-6  # a probability that was rounded may lie so far outside 0 to 1
@@ -34,12 +34,10 @@ class RemoteReranker:
     def __init__(self, spec: Spec) -> None:
         """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
         self.service = service = services.reranking(spec.provider)
-        spec = replace(spec, base_url=spec.base_url.strip().rstrip("/").removesuffix("/rerank"))
         self.model, self.endpoint = RERANKERS.connect(spec, needs_model=False)
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
         self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
         self._timeout_s = spec.query_deadline_s
-        self._takes_texts = False  # instead of `documents`, which TEI refuses
         self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
 
     def score(self, question: str, texts: Sequence[str], watcher: Watcher = unwatched) -> list[float]:
@@ -50,13 +48,15 @@ class RemoteReranker:
         cut = [packing.cut(packing.clean(text), most - asked) for text in texts]
 
         def ask(texts: Sequence[str]) -> list[float]:
-            try:
-                return self._post(question, texts, deadline, watcher)
-            except ProviderError as error:
-                if self._takes_texts or self.service.name != "compatible" or "`texts`" not in str(error):
-                    raise
-            self._takes_texts = True
-            return self._post(question, texts, deadline, watcher)
+            body = {"query": question, "documents": list(texts), self.service.limit: len(texts)}
+            if self.model:
+                body["model"] = self.model
+            with watcher(question, texts) as request:
+                body |= self.service.extra
+                answer = self.endpoint.post("rerank", body, deadline, attempts=_ATTEMPTS)
+                request.tokens = self.service.usage(answer)
+                results = as_dict(answer).get("results", as_dict(answer).get("data"))
+                return placed(self.service.name, results, len(texts))
 
         scores: list[float] = []
         sizes = [packing.tokens(text) + asked for text in cut]
@@ -64,18 +64,6 @@ class RemoteReranker:
             scores += packing.ask_in_parts(ask, cut[group.start : group.stop], packing.halve)
         self._logits = self._logits or any(not -_ROUNDED <= score <= 1 + _ROUNDED for score in scores)
         return [sigmoid(score) if self._logits else min(1.0, max(0.0, score)) for score in scores]
-
-    def _post(self, question: str, texts: Sequence[str], deadline: Deadline, watcher: Watcher) -> list[float]:
-        """Return the scores of one request."""
-        model: dict[str, object] = {"model": self.model} if self.model else {}
-        form = {"documents": list(texts), self.service.limit: len(texts), **self.service.extra} | model
-        body = {"texts": list(texts), "truncate": True} if self._takes_texts else form
-        with watcher(question, texts) as request:
-            answer = self.endpoint.post("rerank", {"query": question, **body}, deadline, attempts=_ATTEMPTS)
-            request.tokens = self.service.usage(answer)
-            if isinstance(answer, dict):
-                answer = answer.get("results", answer.get("data"))
-            return placed(self.service.name, answer, len(texts))
 
 
 def placed(provider: str, results: object, count: int) -> list[float]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -59,7 +58,6 @@ def library(provider: str) -> ModuleType:
         import tokenizers  # noqa: F401 - missed here rather than in the middle of loading
 
         module = import_module("onnxruntime")
-        module.disable_telemetry_events()  # Windows, where no variable does
     except ImportError as error:  # no wheel for this machine, or one that does not fit it
         raise _unloadable(provider, reason(error)) from error
     return module
@@ -130,7 +128,6 @@ def reason(error: BaseException) -> str:
 # --- models in memory ----------------------------------------------------------------------------------
 
 IDLE_S = 300.0  # a conversation pauses for less; what a model takes is some hundred megabytes
-LEAST_S = 0.01  # between two looks at one that is in use, however short its idle time
 
 
 class Shared(Generic[T]):
@@ -139,22 +136,16 @@ class Shared(Generic[T]):
     A call in flight keeps what it uses; the next call after that loads anew. A forked child begins without.
     """
 
-    def __init__(
-        self, load: Callable[[], T], idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, load: Callable[[], T], idle_s: float = IDLE_S) -> None:
         """Prepare it; `load` is called at the first use."""
-        self._load = load
-        self._idle_s = idle_s
-        self._clock = clock
+        self._load, self._idle_s = load, idle_s
         self._begin()
         fork.renew_in_child(self, Shared._begin_in_child)
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._held: T | None = None
-        self._users = 0
-        self._used_at = 0.0
-        self._watched = False
+        self._users, self._timer = 0, threading.Timer(0, self.expire)
 
     @property
     def loaded(self) -> bool:
@@ -166,36 +157,30 @@ class Shared(Generic[T]):
         """Lend it for a piece of work, loaded if it is not. Raises whatever `load` does."""
         with self._lock:
             if self._held is None:
-                self._held, self._used_at = self._load(), self._clock()
-                if not self._watched:
-                    watch = threading.Thread(target=self._watch, name="commonplace-idle", daemon=True)
-                    with suppress(RuntimeError):  # no thread to be had: it stays loaded
-                        watch.start()
-                        self._watched = True
+                self._held = self._load()
             held = self._held
             self._users += 1
+            self._timer.cancel()
         try:
             yield held
         finally:
             with self._lock:
                 self._users = max(0, self._users - 1)  # a fork in between has counted anew
-                self._used_at = self._clock()
+                self._timer.cancel()
+                self._timer = threading.Timer(self._idle_s, self.expire)
+                self._timer.daemon = True
+                with suppress(RuntimeError):  # no thread to be had: it stays loaded
+                    self._timer.start()
 
-    def expire(self) -> float | None:
-        """Forget it if it has been idle for long enough; return the seconds until it may be, None if gone."""
+    def expire(self) -> None:
+        """Forget it unless it is in use."""
         with self._lock:
-            left = self._idle_s - (self._clock() - self._used_at)
-            if self._held is not None and (self._users or left > 0):
-                return self._idle_s if self._users else left
-            held, self._held, self._watched = self._held, None, False
+            if self._users:
+                return
+            held, self._held = self._held, None
         if held is not None:
             del held  # outside the lock: letting go of a large model takes a while
             heap.trim()  # of the 91 MB that the bundled model takes, 73 come back, without this 22
-        return None
-
-    def _watch(self) -> None:
-        while (left := self.expire()) is not None:
-            time.sleep(max(left, LEAST_S))
 
     def _begin_in_child(self) -> None:
         # Not destroyed: its threads do not exist here, and a destructor might wait for one.

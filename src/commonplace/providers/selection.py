@@ -9,7 +9,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.config import credentials, keys
 from commonplace.config.settings import Embedding, Llm
 from commonplace.providers import opening
-from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog, Provider
+from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
 from commonplace.providers.opening import AUTO, NONE, SHIPPED
 
 Flags = Mapping[str, object]
@@ -25,23 +25,15 @@ OWN: Mapping[str, tuple[str, ...]] = {
 def select(name: str, former: Embedding, flags: Flags | None = None) -> Embedding:
     """Return settings with another embedding model, by `PROVIDER` or `PROVIDER/MODEL`, and flags by name.
 
-    Settings of the former provider are left out; with the same provider, its address and key stay, and
-    with the same model all of it. Raises ConfigError for an unknown provider and for what it lacks.
+    Settings of the former provider are left out; with the same provider, its address and key stay. Raises
+    ConfigError for an unknown provider and for what it lacks.
     """
-    active = opening.choose(former)
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
-    provider, _, model = name.partition("/")
-    same = provider == active.provider and (given.get("model") or model or active.model) == active.model
-    if same and "base_url" not in given:
-        given = {"model": active.model or None, "dimensions": former.dimensions} | given
-    chosen = _selected(name, former, active.provider, given, EMBEDDERS)
-    others = (n for n in former.fallback if n not in (provider, opening.choose(chosen).shown))
-    return chosen._replace(fallback=tuple(others))
+    return _selected(name, former, opening.choose(former).provider, flags or {}, EMBEDDERS, (AUTO, NONE))
 
 
 def select_llm(name: str, former: Llm, flags: Flags | None = None) -> Llm:
     """Return settings with another language model, as `select` does."""
-    return _selected(name, former, former.provider, flags or {}, LLMS)
+    return _selected(name, former, former.provider, flags or {}, LLMS, (NONE,))
 
 
 def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[str, object]:
@@ -52,35 +44,27 @@ def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[
     """
     if model is None and base_url is None:
         return {}
-    provider, rest = former.provider, ""
+    provider, name = former.provider, model or former.model
     if base_url is not None:  # whose models may have names with a slash
         provider = "compatible"
-    elif model is not None and model.partition("/")[0] in LLMS.rows:
-        provider, _, rest = model.partition("/")
+    elif name.partition("/")[0] in LLMS.rows:
+        provider, _, name = name.partition("/")
     if provider == NONE:
         raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
-    chosen = select_llm(provider, former, {"model": rest or model or former.model, "base_url": base_url})
+    chosen = select_llm(provider, former, {"model": name, "base_url": base_url})
     return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *OWN["llm"])}
 
 
-def meanwhile(former: Embedding, chosen: Embedding) -> str:
-    """Say what answers until a sync has made the vectors of the chosen model; empty without a change."""
-    active, other = opening.choose(former), opening.choose(chosen)
-    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
-    is_same = same_place and former.dimensions == chosen.dimensions and active.shown == other.shown
-    if chosen.provider == NONE or is_same:
-        return ""
-    if active.provider in SHIPPED or (same_place and active.provider == other.provider):
-        return f"the vectors of {active.shown} answer until then"
-    return "full text answers until then"
+def _selected(
+    name: str, former: Table, active: str, flags: Flags, catalog: Catalog[Any], others: tuple[str, ...]
+) -> Table:
+    """Return settings with a provider, its address and key where it is the `active` one, and flags.
 
-
-def _selected(name: str, former: Table, active: str, flags: Flags, catalog: Catalog[Any]) -> Table:
-    """Return settings with a provider, its address and key where it is the `active` one, and flags."""
+    `others` are names without a row.
+    """
     kind = catalog.kind
     provider, _, model = name.partition("/")
-    others = (AUTO, NONE) if kind == "embedding" else (NONE,)
-    row = None if provider in others else _row(provider, catalog, others)
+    row = None if provider in others else catalog.find(provider)
     given: dict[str, object] = {"model": model} if model else {}
     given |= {key: value for key, value in flags.items() if value is not None}
     if row is None or (kind == "embedding" and provider in SHIPPED):
@@ -100,12 +84,3 @@ def _selected(name: str, former: Table, active: str, flags: Flags, catalog: Cata
             if not (getattr(chosen, key) or getattr(row, key)):
                 raise ConfigError(f"{kind}.{key}", f"{provider} needs one; {remedy}")
     return chosen
-
-
-def _row(provider: str, catalog: Catalog[Any], others: tuple[str, ...]) -> Provider:
-    try:
-        return catalog.find(provider)
-    except ConfigError:
-        near = keys.near(provider, (*catalog.rows, *others))
-        message = f"unknown provider {keys.quoted(provider)}{near}"
-        raise ConfigError(f"{catalog.kind}.provider", message) from None

@@ -47,8 +47,7 @@ class Service:
     allows, because tokens are estimated. `concurrency` requests run at once. `header` and `scheme` carry the
     key. `texts`, `dimensions`, `purpose` and `limit` (the number of results) name parameters, `extra` is in
     every request. `vectors_at` and `usage_at` are paths into an answer. `placed` adds the address to the
-    identity of a model, where its name alone does not tell which it is. `names` begin the names of the
-    service's own models.
+    identity of a model, where its name alone does not tell which it is.
     """
 
     name: str
@@ -67,7 +66,6 @@ class Service:
     vectors_at: Sequence[str] = ()
     usage_at: Sequence[Sequence[str]] = (("usage", "total_tokens"), ("usage", "prompt_tokens"))
     placed: bool = False
-    names: Sequence[str] = ()
 
     def address(self, model: str) -> str:
         """Return where a request for vectors goes, below the address of the service."""
@@ -121,7 +119,7 @@ class Gemini(Service):
     def body(
         self, model: str, inputs: Sequence[str], kind: Kind, dimensions: int | None
     ) -> dict[str, object]:
-        """Return the JSON of a request."""
+        """Return the JSON of a request for vectors."""
         return {"requests": [gemini_request(model, text, kind, dimensions) for text in inputs]}
 
     def vectors(self, answer: Any) -> Sequence[object]:  # noqa: ANN401 - JSON
@@ -174,11 +172,6 @@ def reranking(name: str) -> Service:
 def chat(name: str) -> Dialect:
     """Return how a service's chat completions differ from OpenAI's protocol."""
     return Dialect(**_table()["chat"].get(name, {}))
-
-
-def owner(model: str) -> str:
-    """Return the service whose embedding model has this name, or an empty string."""
-    return next((n for n in _table()["embedding"] if model.startswith(tuple(embedding(n).names))), "")
 
 
 def plain(model: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -66,7 +65,7 @@ def server(batches: Batches, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server
 @pytest.fixture
 def model(provider: str, server: Server) -> Iterator[RemoteEmbedder]:
     spec = Spec(provider, base_url=server.url + "/v1", key=Secret(apis.KEY))
-    found = EMBEDDERS.factory(provider)(spec)
+    found = RemoteEmbedder(spec)
     yield found
     found.close()
 
@@ -120,14 +119,6 @@ def test_batches_keep_their_limit_of_requests(ask: Ask, model: RemoteEmbedder, b
     assert all(len(batches.lines(made["file"])) <= 4 for made in batches.batches.values())
 
 
-def test_batches_keep_the_limit_on_bytes(ask: Ask, batches: Batches, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "MAX_BYTES", 700)
-    assert len(ask(TEXTS)) == len(TEXTS)
-    sizes = [len(batches.files[made["file"]]) for made in batches.batches.values()]
-    assert len(sizes) > 2
-    assert max(sizes) <= 700
-
-
 def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
     batches.refused, batches.lost = {TEXTS[1], TEXTS[2]}, {TEXTS[5]}
     store = MemoryStore()
@@ -135,18 +126,6 @@ def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder,
     check(found, TEXTS, model)
     assert sorted({*range(len(TEXTS))} - found.keys()) == [1, 2, 5]
     assert (batches.direct, store.jobs) == (0, ())
-
-
-@pytest.mark.parametrize("end", ["failed", "expired", "cancelled"])
-def test_what_an_unfinished_batch_has_done_is_kept(
-    ask: Ask, model: RemoteEmbedder, batches: Batches, end: str
-) -> None:
-    batches.ends = [end]
-    batches.lost = {TEXTS[7]}
-    found = ask(TEXTS)
-    check(found, TEXTS, model)
-    assert len(found) == (0 if end == "failed" else len(TEXTS) - 1)
-    assert (len(batches.batches), batches.direct) == (1, 0)
 
 
 UNTOLD = [
@@ -174,18 +153,6 @@ def test_a_state_that_nobody_knows_ends_no_batch(
     found = ask(TEXTS)
     check(found, TEXTS, model)
     assert (len(found), looks[0], len(batches.batches), batches.direct) == (len(TEXTS), 1, 1, 0)
-
-
-@pytest.mark.parametrize("status", [400, 403, 500])
-def test_a_provider_without_batches_gives_no_vector(
-    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches, status: int
-) -> None:
-    def answer(request):
-        direct = "mbed" in request.path.rpartition("/")[2] and "async" not in request.path
-        return batches(request) if direct else Reply({"error": "no batches for you"}, status)
-
-    server.answer = answer
-    assert ask(TEXTS) == {}
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
@@ -220,33 +187,7 @@ def test_a_restart_takes_the_results_and_pays_nothing_twice(
     assert len(found) == len(TEXTS)
     assert sum(len(batches.lines(made["file"])) for made in batches.batches.values()) == len(TEXTS)
     assert batches.direct == 0
-    assert store.read() == ()
-
-
-def test_a_consumer_that_stops_loses_nothing(
-    ask: Ask, model: RemoteEmbedder, batches: Batches, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.01)
-    store = MemoryStore()
-    stream = embed_each(model, store, TEXTS)  # type: ignore[arg-type]
-    next(stream)
-    stream.close()  # type: ignore[attr-defined]
-    assert len(store.jobs) == 1
-    assert len(ask(TEXTS, store)) == len(TEXTS)
-    assert len(batches.batches) == 1
-
-
-def test_only_texts_that_are_still_wanted_are_handed_over(
-    ask: Ask, model: RemoteEmbedder, batches: Batches
-) -> None:
-    store = MemoryStore()
-    batches.looks = 10_000
-    with pytest.raises(StillWorking):
-        ask(TEXTS[:10], store, patience_s=1.0)
-    batches.looks = 0
-    found = ask(TEXTS[5:], store)
-    check(found, TEXTS[5:], model)
-    assert len(found) == len(TEXTS) - 5
+    assert store.read() == []
 
 
 def test_a_batch_that_the_provider_does_not_know_is_forgotten(
@@ -254,14 +195,14 @@ def test_a_batch_that_the_provider_does_not_know_is_forgotten(
 ) -> None:
     keys = keys_of(model, TEXTS)
     name = "batches/gone" if model.service.name == "gemini" else "gone"
-    store = MemoryStore(Job(name, keys, time.time()))
+    store = MemoryStore(Job(name, keys))
     assert ask(TEXTS, store) == {}
     assert (batches.direct, store.jobs) == (0, ())
 
 
 def test_a_refused_key_forgets_no_batch(ask: Ask, server: Server, model: RemoteEmbedder) -> None:
     keys = keys_of(model, TEXTS)
-    store = MemoryStore(Job("batch-9", keys, time.time()))
+    store = MemoryStore(Job("batch-9", keys))
     server.answer = lambda request: Reply({"error": "invalid key"}, 401)
     with pytest.raises(ProviderError, match="invalid key"):
         ask(TEXTS, store)
@@ -283,28 +224,6 @@ def test_results_that_cannot_be_had_just_now_are_asked_for_again(
     server.answer = answer
     assert len(ask(TEXTS)) == len(TEXTS)
     assert (len(batches.batches), batches.direct) == (1, 0)
-
-
-def test_vectors_that_cannot_be_used_are_left_out(
-    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches
-) -> None:
-    def answer(request):
-        reply = batches(request)
-        if "/content" not in request.path and "alt=media" not in request.path:
-            return reply
-        lines = [json.loads(line) for line in reply.body.splitlines()]
-        spoilt = [b"not json", b"[]", b"{}", b'{"custom_id": 3, "key": null}']
-        lines[0].pop("response")
-        lines[1]["response"] = {"body": {"data": [{"embedding": [1.0, 2.0]}]}, "embedding": {"values": [1.0]}}
-        return Reply(b"\n".join([*spoilt, *(json.dumps(line).encode() for line in lines)]))
-
-    model.embed(["learn the length"], "passage")
-    direct = batches.direct
-    server.answer = answer
-    found = ask(TEXTS)
-    check(found, TEXTS, model)
-    assert len(found) == len(TEXTS) - 2
-    assert batches.direct == direct
 
 
 def test_which_models_have_batches(model: RemoteEmbedder) -> None:
@@ -333,12 +252,14 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
         other.close()
 
 
-def test_batches_under_way_are_rows_of_the_ledger(tmp_path: Path) -> None:
-    jobs = (Job("b", ("k1", "k2"), time.time()), Job("c", ("k3",), time.time() + 1))
+def test_batches_under_way_are_rows_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [Job("b", ("k1", "k2")), Job("c", ("k3",))]
     ledger = Ledger(tmp_path / "ledger.sqlite")
     store = Store(ledger)
-    assert store.read() == ()
-    for job in (*jobs, Job("old", ("k",), time.time() - 1e6)):
+    assert store.read() == []
+    now = time.time()
+    for job, at in [(Job("old", ("k",)), now - 1e6), (jobs[0], now), (jobs[1], now + 1)]:
+        monkeypatch.setattr(time, "time", lambda at=at: at)
         store.put(job)
     assert store.read() == Store(Ledger(tmp_path / "ledger.sqlite")).read() == jobs
     store.remove(jobs[0])

@@ -7,7 +7,6 @@ import random
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -109,34 +108,8 @@ def test_vectors_keep_close_to_float32(model: BuiltinEmbedder) -> None:
     assert cosines.min() > 0.965
 
 
-def test_neighbours_rank_as_with_float32(model: BuiltinEmbedder) -> None:
-    texts, vectors = reference()
-    ours = model.embed(texts, "passage")
-    exact, found = vectors @ vectors.T, ours @ ours.T
-    assert np.abs(exact - found).max() < 0.06
-    assert np.corrcoef(exact.ravel(), found.ravel())[0, 1] > 0.998
-
-
-def test_meaning_is_found_without_shared_words(model: BuiltinEmbedder) -> None:
-    scores = model.embed(QUESTIONS, "query") @ model.embed(ANSWERS, "passage").T
-    assert scores.argmax(axis=1).tolist() == [0, 1, 2]
-    assert scores[:, 3].max() < 0.2
-
-
-def test_rows_are_float32_of_length_one(model: BuiltinEmbedder) -> None:
-    rows = model.embed(TEXTS, "passage")
-    assert rows.shape == (len(TEXTS), model.dimensions)
-    assert rows.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-
-
 def test_no_texts_give_no_rows(model: BuiltinEmbedder) -> None:
     assert model.embed([], "passage").shape == (0, 384)
-
-
-def test_questions_and_passages_are_embedded_alike(model: BuiltinEmbedder) -> None:
-    asked = model.embed(["where is my passport"], "query")
-    assert asked.tobytes() == model.embed(["where is my passport"], "passage").tobytes()
 
 
 def test_passages_that_were_embedded_for_another_workspace_are_not_embedded_again(
@@ -165,24 +138,6 @@ def test_batch_does_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str,
     assert_same(model, shuffled, alone)
 
 
-def test_threads_do_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str, bytes]) -> None:
-    trouble: list[BaseException] = []
-
-    def work(seed: int) -> None:
-        texts = random.Random(seed).sample(TEXTS, len(TEXTS))
-        try:
-            assert_same(model, texts, alone)
-        except BaseException as error:  # a thread's failure is no test's failure until it is carried out
-            trouble.append(error)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert trouble == []
-
-
 def test_eight_threads_keep_their_vectors_while_it_unloads(alone: dict[str, bytes]) -> None:
     model = BuiltinEmbedder()
     model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
@@ -198,39 +153,12 @@ def test_eight_threads_keep_their_vectors_while_it_unloads(alone: dict[str, byte
         assert list(pool.map(work, range(8))) == list(range(8))
 
 
-def test_another_load_gives_the_same_bytes(copy: Path, alone: dict[str, bytes]) -> None:
-    assert_same(BuiltinEmbedder(copy, copy), TEXTS[:3], alone)
-
-
 @given(st.text(st.characters(), max_size=300))
 @settings(max_examples=100)
 def test_any_text_gives_a_finite_unit_vector(text: str) -> None:
     vector = EMBEDDERS.create("builtin").embed([text], "query")[0]
     assert np.isfinite(vector).all()
     assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
-
-
-def test_odd_text_is_embedded(model: BuiltinEmbedder) -> None:
-    for text in [
-        "",
-        " \n\t ",
-        "\x00",
-        "a\x00b",
-        "\ud800 half a pair",
-        "\udfff",
-        "\u202e\u200b\ufeff",
-        "x" * 1_000_000,
-        "word " * 200_000,
-        "\x00" * 1_000_000,
-        "中" * 1_000_000,
-    ]:
-        assert np.linalg.norm(vector_of(model, text)) == pytest.approx(1, abs=1e-5)
-
-
-def test_text_counts_up_to_256_word_pieces(model: BuiltinEmbedder) -> None:
-    full = "word " * 254  # with the marks of beginning and end
-    assert vector_of(model, full).tobytes() == vector_of(model, full + "and a tail").tobytes()
-    assert vector_of(model, full).tobytes() != vector_of(model, full[5:]).tobytes()
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -244,13 +172,6 @@ def test_a_changed_file_is_refused(copy: Path, name: str) -> None:
     assert (caught.value.provider, caught.value.permanent) == ("builtin", True)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_cut_short_is_refused_before_it_is_needed(copy: Path, name: str) -> None:
-    (copy / name).write_bytes((copy / name).read_bytes()[:-1])
-    with pytest.raises(ProviderError, match=f"{name} is damaged or was changed; reinstall"):
-        BuiltinEmbedder(copy, copy)
-
-
 def test_what_it_is_like_is_known_without_loading_it() -> None:
     model = BuiltinEmbedder()
     assert (model.dimensions, model.scripts) == (384, {"latin", "han"})
@@ -259,17 +180,6 @@ def test_what_it_is_like_is_known_without_loading_it() -> None:
     assert not model.shared.loaded
     model.embed(["tea"], "query")
     assert not model.chinese.loaded
-
-
-def test_unloaded_it_comes_back_the_same(alone: dict[str, bytes]) -> None:
-    model = BuiltinEmbedder()
-    model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
-    model.chinese = Shared(chinese.load, idle_s=0.0)
-    for _ in range(3):
-        assert_same(model, TEXTS[:5], alone)
-        for part in (model.shared, model.chinese):
-            part.expire()
-            assert not part.loaded
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -72,18 +72,6 @@ PREFIXES = {
 }
 
 
-def test_prefixes_are_those_of_the_model_cards() -> None:
-    for model, prefixes in PREFIXES.items():
-        family = services.family(model)
-        assert (family.prefix("query"), family.prefix("passage")) == prefixes
-
-
-def test_scripts() -> None:
-    assert services.family("multilingual-e5-base").scripts == {"latin", "cjk"}
-    assert services.family("bge-base-en").scripts == {"latin"}
-    assert services.family("bge-base-zh").scripts == {"cjk"}
-
-
 def test_every_row_can_be_used() -> None:
     for row in services._table()["model"]:
         assert re.compile(row["pattern"])

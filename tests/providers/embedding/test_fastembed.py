@@ -31,7 +31,7 @@ def test_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match=r"pip install .*'fastembed>=0.6,<1'"):
         EMBEDDERS.create(Spec("fastembed"))
     with pytest.raises(MissingExtra):
-        fastembed.download("")
+        fastembed.fetch(Spec("fastembed"))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -103,16 +103,6 @@ def test_vectors_are_those_computed_by_hand() -> None:
 
 
 @needs_fastembed
-def test_the_batch_changes_nothing() -> None:
-    write_cache()
-    found = model()
-    texts = ["tea", "", "milk tea", "unknown words", TEXT, "tea " * 60, "\ud800", "x\x00y"]
-    alone = [found.embed([text], "passage")[0].tobytes() for text in texts]
-    assert [row.tobytes() for row in found.embed(texts, "passage")] == alone
-    assert found.embed([], "passage").shape == (0, 6)
-
-
-@needs_fastembed
 def test_a_family_puts_its_prefixes() -> None:
     for name in (E5, MEAN):
         write_cache(name)
@@ -136,12 +126,6 @@ def test_what_is_not_there_is_told_and_not_fetched(name: str, capfd: pytest.Capt
 
 
 @needs_fastembed
-def test_an_unknown_name_is_answered_with_near_ones() -> None:
-    with pytest.raises(ConfigError, match=r"embedding\.model: .*did you mean BAAI/bge-small-zh-v1.5"):
-        model("bge-small-zh")
-
-
-@needs_fastembed
 def test_a_broken_model_is_told() -> None:
     place = write_cache()
     (place / "model.onnx").write_bytes(b"no graph")
@@ -162,7 +146,7 @@ def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
 
     made = TextEmbedding(MEAN, cache_dir=str(fastembed.folder()), local_files_only=True)
     with patch("fastembed.TextEmbedding", wraps=TextEmbedding, return_value=made) as asked:
-        fastembed.download(MEAN)
+        fastembed.opened(fastembed.find(MEAN), fetch=True)
         assert fastembed.place(fastembed.find(MEAN)) == place
     assert asked.call_args.kwargs["local_files_only"] is False
     assert asked.call_args.kwargs["cache_dir"] == str(fastembed.folder())
@@ -228,7 +212,3 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     assert done.stderr == ""
     left = {path.relative_to(home).parts[:4] for path in home.rglob("*") if path.is_file()}
     assert left == set()
-
-
-def test_the_default_model_is_the_one_of_the_table() -> None:
-    assert EMBEDDERS.rows["fastembed"].model == fastembed.default("embedding")

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -16,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
-from commonplace.providers import attempts, http, packing, services
+from commonplace.providers import attempts, packing
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.remote import RemoteEmbedder
@@ -54,7 +50,7 @@ def make(provider: str, server: Server) -> Iterator[Make]:
     def build(**fields: object) -> RemoteEmbedder:
         key = {} if provider in KEYLESS else {"key": Secret(apis.KEY)}
         fields = {"model": MODELS.get(provider, ""), "base_url": server.url + "/v1", **key, **fields}
-        made.append(EMBEDDERS.factory(provider)(Spec(provider, **fields)))
+        made.append(RemoteEmbedder(Spec(provider, **fields)))
         return made[-1]
 
     yield build
@@ -111,11 +107,6 @@ def test_shorter_vectors_are_asked_for_and_made_unit_rows(make: Make) -> None:
     np.testing.assert_allclose(row, expected(model, "tea", "passage", 5), atol=1e-6)
 
 
-def test_odd_texts_are_embedded(model: RemoteEmbedder) -> None:
-    for text in ["", " \n", "\ud800", "a\x00b", "\u202e", "x" * 200_000, "茶" * 50_000]:
-        assert model.embed([text, "tea"], "passage").shape == (2, apis.DIMENSIONS), text[:9]
-
-
 def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None:
     model.embed([f"{'word ' * (number % 90)}{number}" for number in range(700)], "passage")
     limits = model.service
@@ -139,29 +130,6 @@ ALLOWED = {
 }
 
 
-@EVERY
-def test_requests_keep_what_the_providers_pages_say(
-    model: RemoteEmbedder, provider: str, server: Server
-) -> None:
-    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.inputs, None))
-    for text in SENTENCES:
-        texts = [f"{text * (number % 40)}{number}" for number in range(300)]
-        server.requests.clear()
-        model.embed(texts, "passage")
-        sent = [inputs_of(request) for request in server.requests]
-        assert sum(map(len, sent)) == len(texts)
-        assert max(map(len, sent)) <= most_inputs
-        # No tokenizer makes more of prose than one token of a word of Latin or a character of CJK, and of a mark.
-        counts = [
-            sum(len(re.findall(r"\w+|[^\w\s]", one)) if text.isascii() else len(one) for one in some)
-            for some in sent
-        ]
-        assert max(counts) <= (most_tokens or max(counts))
-        # And no more requests than these limits need.
-        fewest = sum(map(packing.tokens, texts)) / model.service.tokens
-        assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.inputs)
-
-
 def inputs_of(request: Request) -> list[str]:
     """The texts of a request, whoever it is for."""
     body = request.json
@@ -183,11 +151,6 @@ def test_a_text_is_cut_where_the_model_ends_prefix_and_all(model: RemoteEmbedder
         kept = prepared.removeprefix(model.family.prefix(kind))
         assert (text * 20_000).startswith(kept)
         assert " " not in text or (text * 20_000)[len(kept)].isspace(), "a word is whole"
-
-
-def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
-    model.embed(["who likes tea"], "query")
-    assert len(server.requests) == 1
 
 
 LONG = "the input length exceeds the context length: too many tokens"
@@ -218,67 +181,6 @@ def test_what_the_server_finds_too_long_is_halved_and_nothing_else_is(
     while len(prefix + shorter) > 400:
         shorter = packing.halve(shorter)
     np.testing.assert_allclose(rows[1], expected(model, shorter, "passage"), atol=1e-6)
-
-
-def test_a_server_that_finds_everything_too_long_is_not_asked_for_ever(
-    model: RemoteEmbedder, server: Server
-) -> None:
-    server.answer = lambda request: Reply({"error": {"message": LONG}}, 400)
-    error = refused(model, [f"{number} {'word ' * 30}" for number in range(20)])
-    assert error.permanent
-    assert len(server.requests) < 60
-
-
-@EVERY
-def test_lasting_errors(model: RemoteEmbedder, server: Server) -> None:
-    key = "" if model.service.name in KEYLESS else apis.KEY
-    for status, message in ((401, "invalid key"), (403, "not allowed"), (404, "no such model"), (400, "bad")):
-        server.requests.clear()
-        reply = Reply({"error": {"message": f"{message} {key}\x1b[31m\n"}}, status)
-        server.script = [reply]
-        error = refused(model)
-        assert (error.status, error.permanent, len(server.requests)) == (status, True, 1)
-        assert message in str(error)
-
-
-def test_passing_faults_pass(model: RemoteEmbedder, server: Server) -> None:
-    for fault in [
-        Reply({"error": "busy"}, 429),
-        Reply({"error": "busy"}, 429, {"retry-after": "0"}),
-        Reply({}, 500),
-        Reply(b"<html>bad gateway</html>", 502),
-        Reply({"error": "busy"}, 429, {"retry-after-ms": "20"}),
-        Reply({"error": {"details": [{"retryDelay": "0.02s"}]}}, 429),
-        Reply({"error": "overloaded"}, 529),
-        Reply(b'{"data"', headers={"Content-Length": "4000"}, cut=7),
-        Reply(dropped=True),
-    ]:
-        server.requests.clear()
-        server.script = [fault, fault]
-        rows = model.embed(["tea"], "passage")
-        np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
-        assert len(server.requests) == 3, fault
-
-
-def test_passages_outlast_a_limit_of_a_minute(model: RemoteEmbedder, server: Server) -> None:
-    server.script = [Reply({"error": "busy"}, 429)] * (attempts.ATTEMPTS - 1)
-    model.embed(["tea"], "passage")
-    assert len(server.requests) == attempts.ATTEMPTS
-    pauses = [min(attempts.LONGEST_PAUSE_S, 0.5 * 2**place) for place in range(attempts.ATTEMPTS - 1)]
-    assert sum(pauses) >= 50
-
-
-def test_a_used_up_quota_is_not_asked_again(model: RemoteEmbedder, server: Server) -> None:
-    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
-    server.answer = lambda request: Reply(body, 429)
-    assert refused(model).permanent
-    assert len(server.requests) == 1
-
-
-def test_each_kind_has_its_deadline(make: Make, server: Server) -> None:
-    server.answer = lambda request: Reply(delay_s=120)
-    for kind, setting in (("query", "query_deadline_s"), ("passage", "deadline_s")):
-        assert not refused(make(**{setting: 0.2}), kind=kind).permanent, kind
 
 
 BAD = {
@@ -316,67 +218,6 @@ def test_indices_that_are_not_those_of_the_texts_are_an_error(
             item["index"] = index
         server.script = [Reply(answer)]
         assert "holds no vectors" in str(refused(model)), indices
-
-
-def test_vectors_without_an_index_are_taken_in_their_order(
-    model: RemoteEmbedder, provider: str, server: Server
-) -> None:
-    answer = apis.answering(provider, [[1.0, 0.0], [0.0, 1.0]])
-    for item in answer.get("data", []):
-        del item["index"]
-    server.answer = lambda request: Reply(answer)
-    np.testing.assert_array_equal(model.embed(["tea", "milk"], "passage"), np.eye(2, dtype=np.float32))
-
-
-def test_an_answer_of_another_shape_is_an_error(model: RemoteEmbedder, server: Server) -> None:
-    shapes = [{}, [], None, 3, "x", {"data": None}, {"embeddings": None}, {"embeddings": {"float": None}}]
-    for body in [*shapes, {"error": "no"}]:
-        server.script = [Reply(json.dumps(body).encode())]
-        refused(model)
-
-
-def test_no_json_is_an_error(model: RemoteEmbedder, server: Server) -> None:
-    for body in [b"<html><h1>Log in</h1></html>", b'{"data": [', b""]:
-        server.script = [Reply(body)]
-        assert "is not JSON" in str(refused(model)), body
-
-
-def test_a_huge_answer_is_not_read_to_its_end(
-    model: RemoteEmbedder, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 1000)
-    server.answer = lambda request: Reply(b"[" + b"0," * 100_000 + b"0]")
-    assert "larger than" in str(refused(model))
-
-
-def test_a_redirect_takes_no_key_along(model: RemoteEmbedder, provider: str, server: Server) -> None:
-    with_key = Server()
-    try:
-        server.answer = lambda request: Reply(b"", 307, {"Location": with_key.url + request.path})
-        assert "redirects" in str(refused(model))
-        assert with_key.requests == []
-    finally:
-        with_key.close()
-
-
-def test_the_length_is_learned_of_each_answer(model: RemoteEmbedder, provider: str, server: Server) -> None:
-    """A server may have another model behind the same name: an index refuses what that gives."""
-    model.embed(["tea"], "query")
-    assert model.learned == apis.DIMENSIONS
-    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
-    assert model.embed(["milk"], "query").shape == (1, 3)
-    assert model.learned == 3
-
-
-def test_another_length_than_asked_for_is_an_error(make: Make, provider: str, server: Server) -> None:
-    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
-    assert "3 dimensions instead of 4" in str(refused(make(dimensions=4), ["tea"]))
-
-
-def test_a_question_is_given_up_soon(model: RemoteEmbedder, server: Server) -> None:
-    server.answer = lambda request: Reply({"error": "busy"}, 503)
-    refused(model, ["who likes tea"], "query")
-    assert len(server.requests) == 3
 
 
 def test_the_first_failure_ends_the_other_requests(
@@ -420,11 +261,6 @@ def test_any_texts_keep_their_order(texts: list[str]) -> None:
 
 
 class TestKeys:
-    def test_a_missing_key_is_named(self) -> None:
-        with pytest.raises(ProviderError, match="no key: set GEMINI_API_KEY or GOOGLE_API_KEY") as caught:
-            EMBEDDERS.create("gemini")
-        assert caught.value.permanent
-
     def test_the_environment_may_hold_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
         model = EMBEDDERS.create(Spec("openai", deadline_s=17))
@@ -462,21 +298,6 @@ class TestKeys:
                 EMBEDDERS.create(spec)
 
 
-def test_a_fingerprint_is_the_same_in_every_process() -> None:
-    program = (
-        "from commonplace.providers.catalog import EMBEDDERS; from commonplace.providers.catalog import Spec;"
-        "print(EMBEDDERS.create(Spec('compatible', 'Qwen/Qwen3-Embedding-0.6B', base_url='http://gpu:8000/v1')).fingerprint);"
-        "import sys; print('httpx' in sys.modules or 'numpy' in sys.modules)"
-    )
-    runs = {
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
-    (out,) = runs
-    assert out.startswith("compatible-1@gpu:8000:Qwen/Qwen3-Embedding-0.6B:full:")
-    assert out.endswith("False\n")
-
-
 def test_gemini_models_of_the_second_kind_take_prefixes() -> None:
     server = Server(apis.gemini)
     model = EMBEDDERS.create(
@@ -490,29 +311,6 @@ def test_gemini_models_of_the_second_kind_take_prefixes() -> None:
     finally:
         model.close()
         server.close()
-
-
-class TestUsage:
-    def test_what_an_answer_took(self, model: RemoteEmbedder, provider: str) -> None:
-        answer = apis.answering(provider, [[1.0, 2.0]]) | apis.counted(provider, 17)
-        assert model.service.usage(answer) == 17
-        assert list(model.service.vectors(answer))
-
-    def test_a_figure_that_is_none(self, model: RemoteEmbedder, provider: str) -> None:
-        for tokens in [None, 0, -3, "17", True, 1.5, [], {}]:
-            assert model.service.usage(apis.counted(provider, tokens)) is None, tokens
-
-    def test_an_answer_without_any(self, model: RemoteEmbedder) -> None:
-        no_units = {"meta": {"billed_units": []}}
-        for answer in [None, 3, "x", [], {}, {"usage": None}, {"meta": None}, no_units]:
-            assert model.service.usage(answer) is None, answer
-
-
-def test_one_of_two_figures_is_enough() -> None:
-    for name in ["openai", "compatible", "voyage", "mistral"]:
-        for field in ["prompt_tokens", "total_tokens"]:
-            service = services.embedding(name)
-            assert service.usage({"usage": {field: 5}}) == 5
 
 
 @EVERY
@@ -530,49 +328,3 @@ def test_the_answers_of_all_apis_say_what_they_took(
     server.answer = answer
     model.embed(["tea", "a longer text about tea"], "passage")
     assert taken == [2]
-
-
-def spoiling(model: RemoteEmbedder, word: str, bad: float | None) -> Callable[[Request], Reply]:
-    """A server whose model has no numbers for texts that hold a word."""
-    provider = model.service.name
-
-    def answer(request: Request) -> Reply:
-        reply, texts = apis.APIS[provider](request), asked(provider, request)
-        good = list(model.service.vectors(json.loads(reply.content)))
-        rows = [
-            [bad] * apis.DIMENSIONS if word in text else row for text, row in zip(texts, good, strict=True)
-        ]
-        return Reply(json.dumps(apis.answering(provider, rows)).encode())
-
-    return answer
-
-
-def asked(provider: str, request: Request) -> list[str]:
-    body = request.json
-    if provider == "gemini":
-        return [one["content"]["parts"][0]["text"] for one in body["requests"]]
-    return body["texts"] if provider == "cohere" else body["input"]
-
-
-def test_a_text_without_a_vector_costs_the_others_nothing(
-    model: RemoteEmbedder, provider: str, server: Server
-) -> None:
-    for bad in (None, 0.0, float("nan")):
-        server.requests.clear()
-        server.answer = spoiling(model, "unembeddable", bad)
-        rows = model.embed(["tea", "unembeddable", "lamp"], "passage")
-        np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
-        np.testing.assert_allclose(rows[2], expected(model, "lamp", "passage"), atol=1e-6)
-        assert rows[1].tolist() == [1.0] + [0.0] * (apis.DIMENSIONS - 1)
-        assert len(server.requests) == 1
-    with pytest.raises(ProviderError):
-        model.embed(["unembeddable"], "query")
-
-
-def test_a_model_without_any_vector_is_asked_once(
-    model: RemoteEmbedder, provider: str, server: Server
-) -> None:
-    server.answer = spoiling(model, "", None)
-    with pytest.raises(ProviderError, match="no number"):
-        model.embed(["tea " * 40, "lamp " * 40], "passage")
-    assert len(server.requests) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -106,16 +105,6 @@ def test_what_embedding_takes_is_recorded(root: Path, server: Server, settings: 
     assert b"walnut" not in kept
 
 
-def test_a_refusal_is_recorded_and_takes_nothing(
-    root: Path, server: Server, settings: dict[str, object]
-) -> None:
-    server.script = [Reply({"error": {"message": "no such model"}}, 404)]
-    with Memory.open(root, overrides=settings) as memory, pytest.raises(ProviderError):
-        memory.sync()
-    found = costs(root)["embed"]
-    assert (found.calls, found.failed, found.tokens_in, found.cost) == (1, 1, 0, 0)
-
-
 def test_what_was_sent_and_not_answered_counts(
     root: Path, server: Server, settings: dict[str, object]
 ) -> None:
@@ -125,35 +114,6 @@ def test_what_was_sent_and_not_answered_counts(
         memory.sync()
     found = costs(root)["embed"]
     assert (found.failed, found.tokens_in > 0) == (1, True)
-
-
-def test_no_number_of_threads_passes_a_cap(
-    root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cap = 400
-    monkeypatch.setattr("commonplace.providers.cache.VectorCache.find", lambda *_: {})
-    given = settings | {"limits.max_tokens_a_day": cap}
-    server.answer = lambda request: counted(request, tokens=10)  # of the 13 bytes of a question and some more
-    with Memory.open(root, overrides=settings) as memory:
-        memory.sync()
-    used = costs(root)["embed"].tokens_in
-    given["limits.max_tokens_a_day"] = used + cap
-    memories = [Memory.open(root, overrides=given) for _ in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(
-            pool.map(
-                lambda n: memories[n % 8].search(f"walnut desk {n % NOTES}"),
-                range(64),
-            )
-        )
-    for memory in memories:
-        memory.close()
-    taken = costs(root)["question"].tokens_in
-    assert 0 < taken <= cap
-    refused = [found for found in answers if found.level == 2]
-    assert refused
-    assert all(found.hits for found in answers)
-    assert "limits.max_tokens_a_day" in refused[0].warnings[-1]
 
 
 def counted(request: Request, tokens: int) -> Reply:
@@ -180,43 +140,6 @@ def test_a_cap_stops_a_sync_which_goes_on_when_it_is_raised(
         assert memory.sync().embedded == pending
     passages = [text for text in texts(server) if text.startswith("Note ")]
     assert len(passages) == len(set(passages)) == NOTES
-
-
-def test_money_is_capped_only_where_the_price_is_known(root: Path, settings: dict[str, object]) -> None:
-    given = settings | {"embedding.model": "no-such-price", "limits.max_dollars_a_day": 1}
-    with Memory.open(root, overrides=given) as memory:
-        with pytest.raises(BudgetExceeded, match="the price of openai/no-such-price is not known"):
-            memory.sync()
-        assert memory.search("walnut desk 7").hits
-
-
-def test_a_provider_that_is_killed_midway_costs_no_answer_and_nothing_twice(
-    root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sync, "EMBED_BATCH", 8)
-    monkeypatch.setattr(attempts, "ATTEMPTS", 2)
-    alive = server.answer
-
-    def dying(request: Request) -> Reply:
-        return alive(request) if len(texts(server)) <= 24 else Reply(b'{"data": [', cut=10)
-
-    server.answer = dying
-    with Memory.open(root, overrides=settings | {"limits.wait_s": 1}) as memory:
-        with pytest.raises(ProviderError):
-            memory.sync()
-        done = NOTES - memory.status().pending
-        assert done == 24
-        for number in range(NOTES):
-            hits = memory.search(f"walnut desk {number}").hits
-            assert any(hit.path == f"memory/n{number}.md" for hit in hits)
-    paid = texts(server)[:24]
-    server.answer = alive
-    server.requests.clear()
-    opening.breaker().reset()  # its half minute is over
-    with Memory.open(root, overrides=settings) as memory:
-        assert memory.sync().embedded == NOTES - done
-        assert memory.search("walnut desk 7").level == 0
-    assert not set(paid) & set(texts(server))
 
 
 class TestEstimate:
@@ -251,15 +174,6 @@ class TestEstimate:
                 prices.append(found.dollars)
         assert prices[0] / 2 < prices[1] < prices[0]  # null questions go by no batch
 
-    def test_a_model_of_this_process_costs_time_alone(self, root: Path) -> None:
-        with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
-            found = estimate(memory)
-            assert (found.texts, found.local, found.dollars) == (NOTES, True, 0.0)
-            memory.sync()
-            assert estimate(memory).texts == 0
-        with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
-            assert (estimate(memory).texts, estimate(memory).model) == (0, "none")
-
 
 class TestBatches:
     @pytest.fixture
@@ -278,15 +192,6 @@ class TestBatches:
             assert memory.sync().embedded == 0
         found = costs(root)["embed"]
         assert (found.calls, found.failed) == (1, 0)
-
-    def test_few_are_asked_for_directly(
-        self, root: Path, batches: Batches, patient: dict[str, object]
-    ) -> None:
-        with Memory.open(root, overrides=patient) as memory:
-            memory.sync()
-            (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
-            assert memory.sync().embedded == 1
-        assert (len(batches.batches), batches.direct) == (1, 2)  # and null questions
 
     @pytest.mark.parametrize("former", [False, True])
     def test_a_batch_that_takes_longer_is_taken_by_a_later_sync(
@@ -324,27 +229,3 @@ class TestBatches:
             assert batches.batches == {}
             assert memory.search("walnut desk 7").hits
         assert opening.left_alone() == []
-
-
-@pytest.mark.parametrize("many", [100, pytest.param(1000, marks=pytest.mark.slow)])
-def test_of_many_changed_passages_ten_are_new(
-    root: Path, server: Server, settings: dict[str, object], tmp_path: Path, many: int
-) -> None:
-    def write(folder: Path, numbers: range, word: str) -> None:
-        (folder / "memory").mkdir(exist_ok=True, parents=True)
-        for number in numbers:
-            text = f"# Part {number}\n\n{word} number {number}\n"
-            (folder / "memory" / f"p{number}.md").write_text(text, "utf-8")
-
-    first, second = tmp_path / "first", tmp_path / "second"
-    write(first, range(many - 10), "walnut")
-    write(second, range(many), "beech")
-    for folder in (first, second):
-        with Memory.open(folder, overrides=settings) as memory:
-            memory.sync()
-    write(second, range(many), "walnut")
-    server.requests.clear()
-    with Memory.open(second, overrides=settings) as memory:
-        report = memory.sync()
-    assert (report.changed, report.embedded) == (many, many)
-    assert sorted(texts(server)) == sorted(f"Part {n}\nwalnut number {n}" for n in range(many - 10, many))

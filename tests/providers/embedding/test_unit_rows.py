@@ -47,7 +47,6 @@ def test_what_is_no_vector() -> None:
         (["not base64!"], "not lists"),
         (["QUJD"], "not lists"),
         ([[10**400]], "not lists"),
-        ([[0.0] * 70_000], "not lists"),
         ([[1.0, None]], "no number"),
         ([[1.0, float("nan")]], "no number"),
         ([[1.0, float("inf")]], "no number"),

@@ -11,7 +11,7 @@ from commonplace.providers.attempts import TooLarge, Unanswered
 from commonplace.providers.cache import AnswerCache
 from commonplace.providers.costs import Budget, Ledger
 from commonplace.providers.fake import Answer, FakeModel
-from commonplace.providers.llm.base import Completion, Message, Model, Request, ToolCall, ToolSpec
+from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
 from tests.providers.conftest import PRICES
 from tests.providers.llm.conftest import KEY, QUESTION, answer, model_at, refusal
@@ -57,12 +57,6 @@ def reserved(ledger: Ledger) -> int:
 def made(ledger: Ledger, *answers: Answer, **more: object) -> tuple[Client, FakeModel]:
     model = FakeModel(answers)
     return Client(model, budget=Budget(ledger, max_tokens_a_day=100_000), **more), model  # type: ignore[arg-type]
-
-
-def test_it_is_what_the_protocols_say(ledger: Ledger) -> None:
-    model: Model = FakeModel(["x"])
-    llm = Client(model)
-    assert llm.complete(QUESTION).text == "x"
 
 
 def test_a_call_is_recorded(ledger: Ledger) -> None:
@@ -121,13 +115,6 @@ def test_what_is_cut_off_or_empty_is_not_kept(ledger: Ledger, tmp_path: Path, sa
     assert len(model.requests) == 2
 
 
-def test_an_empty_answer_that_ran_out_of_room_says_so(ledger: Ledger) -> None:
-    client, _ = made(ledger, Completion("", "fake", 10, 1024, finish="length"))
-    with pytest.raises(ProviderError, match="allow it more tokens"):
-        client.complete(QUESTION)
-    assert rows(ledger)[0][1:3] == (10, 1024)
-
-
 def test_a_repair_is_a_call_of_its_own_and_only_the_end_is_kept(ledger: Ledger, tmp_path: Path) -> None:
     client, model = made(
         ledger, "on tuesday", '{"day": "Tuesday"}', cache=AnswerCache(tmp_path / "answers.sqlite")
@@ -137,13 +124,6 @@ def test_a_repair_is_a_call_of_its_own_and_only_the_end_is_kept(ledger: Ledger, 
     assert (again.cached, again.data) == (True, {"day": "Tuesday"})
     assert len(model.requests) == 2
     assert [row[4] for row in rows(ledger)] == [0, 0, 1]
-
-
-def test_json_that_could_not_be_repaired_is_not_kept(ledger: Ledger, tmp_path: Path) -> None:
-    client, _ = made(ledger, "a", "b", '{"day": "x"}', cache=AnswerCache(tmp_path / "answers.sqlite"))
-    with pytest.raises(ProviderError):
-        client.complete(QUESTION, SCHEMA)
-    assert client.complete(QUESTION, SCHEMA).data == {"day": "x"}
 
 
 def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
@@ -166,30 +146,22 @@ def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
     assert reserved(ledger) == 0
 
 
-def test_a_budget_in_the_way_says_nothing_of_the_provider(ledger: Ledger) -> None:
-    breaker = CountingBreaker()
-    client = Client(FakeModel([SAID]), budget=Budget(ledger, max_tokens_a_day=10), breaker=breaker)
-    with pytest.raises(BudgetExceeded):
-        client.complete(QUESTION)
-    assert breaker.log == ["check"]
-
-
 # --- tools ----------------------------------------------------------------------------------------------
 
 
-def test_an_answer_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+def test_an_answer_of_calls_is_budgeted_recorded_and_not_kept(ledger: Ledger, tmp_path: Path) -> None:
     tools = (ToolSpec("search", "Search the notes.", {"type": "object"}),)
     asked = Completion("", "fake", 100, 20, calls=(ToolCall("one", "search", "{}"),), finish="tool_calls")
-    client, model = made(ledger, asked, cache=AnswerCache(tmp_path / "answers.sqlite"))
-    for cached in (False, True):
+    client, model = made(ledger, asked, asked, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    for _ in range(2):
         got = client.complete(QUESTION, tools=tools, purpose="chat")
-        assert (got.calls, got.cached) == (asked.calls, cached)
-    assert [request.tools for request in model.requests] == [tools]
-    assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok"), ("chat", 100, 20, 0, 1, "ok")]
+        assert (got.calls, got.cached) == (asked.calls, False)
+    assert [request.tools for request in model.requests] == [tools] * 2
+    assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok")] * 2
     client = Client(model, budget=Budget(ledger, max_tokens_a_day=1))
     with pytest.raises(BudgetExceeded):
         client.complete(QUESTION, tools=tools)
-    assert len(model.requests) == 1
+    assert len(model.requests) == 2
 
 
 # --- estimates and secrets ------------------------------------------------------------------------------
@@ -197,13 +169,13 @@ def test_an_answer_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_pa
 
 def test_an_estimate_spends_nothing(ledger: Ledger, tmp_path: Path) -> None:
     client, model = made(ledger, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
-    estimate = client.estimate(QUESTION, max_tokens=1000)
+    estimate = client.estimate(QUESTION, None, 1000)
     assert estimate == Estimate(15, 1000, 0.002015)
     assert not ledger.database.path.exists()
     assert model.requests == []
     client.complete(QUESTION, max_tokens=1000)
-    assert client.estimate(QUESTION, max_tokens=1000) == Estimate(0, 0, 0.0, cached=True)
-    assert Client(FakeModel([], "unknown")).estimate(QUESTION).dollars is None
+    assert client.estimate(QUESTION, None, 1000) == Estimate(0, 0, 0.0, cached=True)
+    assert Client(FakeModel([], "unknown")).estimate(QUESTION, None, 1).dollars is None
 
 
 def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, server: Server) -> None:

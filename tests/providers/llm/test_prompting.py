@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import ConfigError
+from commonplace.base.paths import user_config_dir
 from commonplace.providers.llm import prompting
 
 GOOD = "---\npurpose: p\n---\n# user\n{{error}} and {{ schema }}\n"
@@ -14,7 +15,7 @@ GOOD = "---\npurpose: p\n---\n# user\n{{error}} and {{ schema }}\n"
 
 @pytest.fixture
 def own() -> Path:
-    folder = prompting.own_folder()
+    folder = user_config_dir() / "prompts"
     folder.mkdir(parents=True)
     return folder
 
@@ -38,16 +39,6 @@ def test_each_prompt_is_on_the_page() -> None:
         purpose = (prompting.SHIPPED / f"{name}.md").read_text("utf-8").splitlines()[1]
         assert purpose.removeprefix("purpose: ") in row
         assert all(f"`{variable}`" in row for variable in prompt.variables)
-
-
-def test_the_expanding_prompt_asks_for_typed_lines() -> None:
-    system, user = prompting.load("expand").messages(
-        question="周二部署吗?", intent="生产", languages="Chinese, English"
-    )
-    assert (system.role, user.role) == ("system", "user")
-    assert user.content == "<question>\n周二部署吗?\n</question>\n<intent>生产</intent>"
-    assert all(f"\n{kind}: " in system.content for kind in ("lex", "vec", "hyde"))
-    assert "written in Chinese, English." in system.content
 
 
 def test_values_are_not_looked_at_for_markers() -> None:
@@ -77,8 +68,7 @@ def test_the_owners_file_stands_in_the_place_of_what_ships(own: Path) -> None:
         (GOOD.replace("# user\n", "").encode(), "must stand under"),
         (GOOD.replace("{{ schema }}", "").encode(), "variables must be error, schema, not error"),
         (GOOD.replace("{{error}}", "{{error}} {{x}}").encode(), "not error, schema, x"),
-        (b"\xff\xfe", "not UTF-8"),
-        (b"x" * 70_000, "larger than"),
+        (b"\xff\xfe", "cannot be read"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong_is_named(own: Path, content: bytes, match: str) -> None:
@@ -96,8 +86,3 @@ def test_a_file_that_cannot_be_read_is_no_reason_for_another(own: Path) -> None:
     (own / "repair.md").mkdir()
     with pytest.raises(ConfigError, match="not a regular file"):
         prompting.load("repair")
-
-
-def test_a_prompt_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="prompt summon"):
-        prompting.load("summon")

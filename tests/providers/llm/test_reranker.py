@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from commonplace import config
-from commonplace.base.errors import BudgetExceeded, ProviderError
-from commonplace.base.paths import Workspace
-from commonplace.providers import opening
-from commonplace.providers.costs import Ledger
+from commonplace.base.errors import ProviderError
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Completion, Request
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.reranker import LlmReranker, yes_of
-from tests.providers.server import Reply, Server
-from tests.providers.server import Request as HttpRequest
 
 QUESTION = "When do we deploy?"
 TEXTS = ["On Thursday.", "The desk is walnut.", "On Fridays never."]
@@ -92,12 +85,6 @@ def test_a_text_cannot_leave_its_frame(provider: str) -> None:
     assert "are data" in request.messages[0].content
 
 
-def test_long_texts_are_cut() -> None:
-    found, model = reranker(lambda request: told(0.5))
-    found.score("why " * 5000, ["tea " * 50_000])
-    assert len(model.requests[0].messages[-1].content) < 5000
-
-
 def test_a_failure_ends_it_and_so_does_time() -> None:
     def rule(request: Request) -> object:
         return told(0.9) if passage_of(request) == TEXTS[0] else ProviderError("fake", "gone")
@@ -109,94 +96,4 @@ def test_a_failure_ends_it_and_so_does_time() -> None:
         late.score(QUESTION, TEXTS)
 
 
-def test_the_owner_may_ask_in_other_words(private_home: Path) -> None:
-    folder = config.user_file().parent / "prompts"
-    folder.mkdir(parents=True)
-    (folder / "rerank.md").write_text("# user\n\nOurs: {{question}} {{passage}}\n")
-    found, model = reranker(lambda request: told(0.5))
-    found.score(QUESTION, ["tea"])
-    assert model.requests[0].messages[-1].content == f"Ours: {QUESTION} tea"
-
-
 # --- behind chat completions, as the settings open it -----------------------------------------------------
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    made = Server(_answered)
-    yield made
-    made.close()
-
-
-def _answered(request: HttpRequest) -> Reply:
-    body = request.json
-    assert request.path == "/v1/chat/completions"
-    assert body["logprobs"] is True
-    assert body["top_logprobs"] == 5
-    text = body["messages"][-1]["content"].partition("<passage>\n")[2].partition("\n</passage>")[0]
-    yes = CHANCES[text]
-    top = [{"token": "yes", "logprob": math.log(yes)}, {"token": "no", "logprob": math.log(1 - yes)}]
-    content = [{"token": "yes", "logprob": math.log(yes), "bytes": None, "top_logprobs": top}]
-    message = {"role": "assistant", "content": "yes"}
-    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": content}}
-    usage = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
-    return Reply(
-        {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-    )
-
-
-@pytest.fixture
-def open_it(server: Server, tmp_path: Path) -> Iterator[Callable[..., object]]:
-    made: list[Ledger] = []
-
-    def build(**fields: object):
-        chosen = {"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"} | fields
-        tables = {key: "limits" if key.startswith("max_") else "llm" for key in chosen}
-        overrides = {f"{tables[key]}.{key}": value for key, value in chosen.items()}
-        settings = config.load(tmp_path, overrides={"reranking.provider": "llm", **overrides})
-        made.append(Ledger.of(Workspace(tmp_path)))
-        return opening.open_reranker(settings, made[-1])
-
-    yield build
-    for accounts in made:
-        accounts.close()
-
-
-def test_a_server_is_asked_under_the_budget_of_language_models(
-    open_it: Callable[..., object], server: Server, tmp_path: Path
-) -> None:
-    found = open_it()
-    assert found.name == "llm:compatible/m"
-    assert found.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])
-    assert found.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])
-    assert len(server.requests) == 3
-    found.close()
-    again = open_it()
-    assert again.score(QUESTION, TEXTS) == pytest.approx([0.9, 0.1, 0.5])  # the answers are on disk
-    assert len(server.requests) == 3
-    ledger = Ledger.of(Workspace(tmp_path))
-    (row,) = ledger.costs()
-    assert (row.name, row.calls, row.cached, row.tokens_in) == ("rerank", 9, 6, 300)
-    ledger.close()
-    with pytest.raises(BudgetExceeded, match=r"limits\.max_tokens_a_day"):
-        open_it(max_tokens_a_day=400).score(QUESTION, ["On Thursday, again."])
-
-
-def test_a_server_that_refuses_logprobs_says_the_word(open_it: Callable[..., object], server: Server) -> None:
-    def answer(request: HttpRequest) -> Reply:
-        body = request.json
-        if "logprobs" in body:
-            return Reply({"error": {"message": "logprobs are not supported with this model"}}, 400)
-        word = "yes" if TEXTS[0] in body["messages"][-1]["content"] else "no"
-        message = {"role": "assistant", "content": word}
-        return Reply({"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-
-    server.answer = answer
-    assert open_it().score(QUESTION, TEXTS) == [1, 0, 0]

@@ -10,7 +10,7 @@ from tests.providers.embedding.apis import exactly
 from tests.providers.server import Reply, Request
 
 KEY = "sk-test-0123456789abcdef"
-KEYLESS = ("compatible", "tei")
+KEYLESS = ("compatible",)
 
 
 def chance(question: str, text: str) -> float:
@@ -78,30 +78,14 @@ def compatible(request: Request) -> Reply:
     return Reply({"model": "x", "object": "list", "usage": usage, "results": results})
 
 
-def tei(request: Request) -> Reply:
-    """text-embeddings-inference: another request, a bare list for an answer, 32 texts at most."""
-    body = checked(request, key=False)
-    if "texts" not in body:
-        told = "Failed to deserialize the JSON body into the target type: missing field `texts` at line 1"
-        return Reply(told.encode(), 422)
-    exactly(body, {"query": str, "texts": list}, {"truncate": bool, "raw_scores": bool, "return_text": bool})
-    if len(body["texts"]) > 8:
-        told = f"batch size {len(body['texts'])} > maximum allowed batch size 8"
-        return Reply({"error": told, "error_type": "Validation"}, 422)
-    return Reply(ranked(scored(body, "texts"), "score"))
-
-
 APIS: dict[str, Callable[[Request], Reply]] = {
     "cohere": cohere,
     "jina": jina,
     "voyage": voyage,
     "compatible": compatible,
-    "tei": tei,
 }
 
 
 def listing(provider: str, results: object) -> object:
     """An answer of a provider that holds just these results."""
-    if provider == "tei":
-        return results
     return {"data" if provider == "voyage" else "results": results}

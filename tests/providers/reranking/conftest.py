@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.providers import attempts, opening
-from commonplace.providers.catalog import RERANKERS, Spec
+from commonplace.providers.catalog import Spec
 from commonplace.providers.reranking import RemoteReranker
 from tests.providers.reranking import apis
 from tests.providers.server import Server
@@ -39,9 +39,8 @@ def make(provider: str, server: Server) -> Iterator[Make]:
 
     def build(**fields: object) -> RemoteReranker:
         key = {} if provider in apis.KEYLESS else {"key": Secret(apis.KEY)}
-        name = "compatible" if provider == "tei" else provider
-        spec = Spec(name, **{"base_url": f"{server.url}/v1", **key, **fields})
-        made.append(RERANKERS.factory(name)(spec))
+        spec = Spec(provider, **{"base_url": f"{server.url}/v1", **key, **fields})
+        made.append(RemoteReranker(spec))
         return made[-1]
 
     yield build

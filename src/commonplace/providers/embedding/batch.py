@@ -16,12 +16,12 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote, urlsplit
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
+from commonplace.base.tuples import NamedTuple
 from commonplace.providers import services
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.providers.guard import Watcher, unwatched
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
 
 MAX_REQUESTS = 5000  # of a batch; OpenAI takes 50,000, but a result has up to 60 kB
-MAX_BYTES = 100_000_000  # of a batch; OpenAI takes 200 MB, Gemini 2 GB
 MAX_RESULT_BYTES = 1_000_000_000
 PATIENCE_S, FIRST_LOOK_S, LONGEST_PAUSE_S = 3600.0, 2.0, 60.0
 FORGOTTEN_S = 3 * 86_400.0  # older batches are not looked at
@@ -44,32 +43,30 @@ class StillWorking(CommonplaceError):
     """Time is up while batches are under way; a later call takes their results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A batch under way: its name, the keys of its texts, its start (seconds since 1970)."""
+class Job(NamedTuple):
+    """A batch under way: its name, the keys of its texts."""
 
     name: str
     keys: tuple[str, ...]
-    started: float
 
 
 class Store:
-    """The batches under way, in the ledger: names and digests of texts, no text and no key."""
+    """The batches of the last three days, in the ledger: names and digests of texts, no text and no key."""
 
     def __init__(self, ledger: Ledger) -> None:
         """Use a ledger; methods raise NoteUnreadable."""
         self._ledger = ledger
 
-    def read(self) -> tuple[Job, ...]:
-        """Return the batches of the last three days."""
-        query = "SELECT name, texts, started FROM jobs WHERE started > ? ORDER BY started, name"
+    def read(self) -> list[Job]:
+        """Return the batches under way."""
+        query = "SELECT name, texts FROM jobs WHERE started > ? ORDER BY started, name"
         rows = self._ledger.rows(query, (time.time() - FORGOTTEN_S,))
-        return tuple(Job(name, tuple(keys.split()), started) for name, keys, started in rows)
+        return [Job(name, tuple(keys.split())) for name, keys in rows]
 
     def put(self, job: Job) -> None:
         """Record a batch."""
         with self._ledger.database.transaction() as connection:
-            row = (job.name, job.started, " ".join(job.keys))
+            row = (job.name, time.time(), " ".join(job.keys))
             connection.execute("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", row)
 
     def remove(self, job: Job) -> None:
@@ -87,12 +84,12 @@ class OpenAIBatches:
         self.endpoint, self.service = model.endpoint, model.service
         self.model, self.dimensions = model.model, model.requested_dimensions
 
-    def line(self, key: str, text: str) -> bytes:
+    def line(self, key: str, text: str) -> object:
         """Return the line of the request file for one text."""
         body = self.service.body(self.model, (), "passage", self.dimensions) | {"input": text}
-        return _json({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
+        return {"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body}
 
-    def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
+    def submit(self, lines: bytes, deadline: Deadline) -> str:
         """Upload lines as a form (RFC 7578), start a batch and return its name."""
         boundary = secrets.token_hex(16)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
@@ -101,7 +98,7 @@ class OpenAIBatches:
             f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="requests.jsonl"\r\n'
             "Content-Type: application/jsonl\r\n\r\n"
         )
-        form = b"".join([start.encode(), *lines, f"\r\n--{boundary}--\r\n".encode()])
+        form = start.encode() + lines + f"\r\n--{boundary}--\r\n".encode()
         uploaded = self.endpoint.parse(self.endpoint.send("POST", "files", deadline, form, headers))
         body = {"endpoint": "/v1/embeddings", "completion_window": "24h"}
         return self.start("batches", body | {"input_file_id": self.named(uploaded, "id")}, deadline, "id")
@@ -118,74 +115,62 @@ class OpenAIBatches:
         return value
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
-        """Return whether a batch is over, and its file of results, which may be empty."""
+        """Return whether a batch is over, and the path of its file of results, which may be empty."""
         batch = as_dict(self.endpoint.get(f"batches/{quote(name, safe='')}", deadline))
-        return batch.get("status") in _OVER, str(batch.get("output_file_id") or "")
+        file = quote(str(batch.get("output_file_id") or ""), safe="")
+        return batch.get("status") in _OVER, file and f"files/{file}/content"
 
-    def address(self, file: str) -> str:
-        """Return the path of a file of results."""
-        return f"files/{quote(file, safe='')}/content"
+    def result(self, row: Any) -> tuple[str, object]:  # noqa: ANN401 - JSON
+        """Return the key and the vector of a line of results. Raises LookupError and the like without."""
+        return str(row["custom_id"]), self.service.vectors(row["response"]["body"])[0]
 
-    def result(self, row: dict[str, Any]) -> tuple[object, object]:
-        """Return the key and the vector of a line of results, None for a request that failed."""
-        with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
-            return row.get("custom_id"), self.service.vectors(row["response"]["body"])[0]
-        return None, None
-
-    def results(self, file: str, deadline: Deadline) -> Iterator[tuple[object, object]]:
-        """Yield the keys and vectors in a file of results; a line without an object is left out."""
-        answer = self.endpoint.send("GET", self.address(file), deadline, max_bytes=MAX_RESULT_BYTES)
+    def results(self, path: str, deadline: Deadline) -> Iterator[tuple[str, object]]:
+        """Yield the keys and vectors in a file of results, without requests that failed."""
+        answer = self.endpoint.send("GET", path, deadline, max_bytes=MAX_RESULT_BYTES)
         for line in answer.body.splitlines():
-            with suppress(ValueError, RecursionError):
-                if isinstance(row := json.loads(line), dict):
-                    yield self.result(row)
+            with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError, RecursionError):
+                yield self.result(json.loads(line))
 
 
 class GeminiBatches(OpenAIBatches):
     """The batch API of Gemini for one model."""
 
-    def line(self, key: str, text: str) -> bytes:
+    def line(self, key: str, text: str) -> object:
         """Return the line of the request file for one text."""
-        return _json(
-            {"key": key, "request": services.gemini_request(self.model, text, "passage", self.dimensions)}
-        )
+        return {"key": key, "request": services.gemini_request(self.model, text, "passage", self.dimensions)}
 
-    def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
+    def submit(self, lines: bytes, deadline: Deadline) -> str:
         """Upload lines in the two steps of Google's resumable protocol, and start a batch."""
-        content = b"".join(lines)
         start = {
             "X-Goog-Upload-Protocol": "resumable",
             "X-Goog-Upload-Command": "start",
-            "X-Goog-Upload-Header-Content-Length": str(len(content)),
+            "X-Goog-Upload-Header-Content-Length": str(len(lines)),
             "X-Goog-Upload-Header-Content-Type": "application/jsonl",
             "Content-Type": "application/json",
         }
-        about = _json({"file": {"displayName": "commonplace"}})
+        about = b'{"file": {"displayName": "commonplace"}}'
         headers = self.endpoint.send("POST", f"{self._at('upload')}/files", deadline, about, start).headers
         target = self.named(dict(headers), "x-goog-upload-url")
         finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
-        answer = self.endpoint.parse(self.endpoint.send("POST", target, deadline, content, finish))
+        answer = self.endpoint.parse(self.endpoint.send("POST", target, deadline, lines, finish))
         file = self.named(as_dict(answer).get("file"), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": file}}}
         path = f"{services.gemini_resource(self.model)}:asyncBatchEmbedContent"
         return self.start(path, body, deadline, "name")
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
-        """Return whether a batch is over, and its file of results, which may be empty."""
+        """Return whether a batch is over, and the path of its file of results, which may be empty."""
         batch = as_dict(self.endpoint.get(quote(name, safe="/"), deadline))
         metadata = as_dict(batch.get("metadata"))
         state = str(metadata.get("state")).rpartition("_")[2].lower()  # BATCH_STATE_FAILED, JOB_STATE_FAILED
         places = (as_dict(batch.get("response")), as_dict(metadata.get("output")))
-        file = next((str(place["responsesFile"]) for place in places if place.get("responsesFile")), "")
-        return state in _OVER or bool(batch.get("error")), file
+        file = quote(str(next(filter(None, (place.get("responsesFile") for place in places)), "")))
+        path = file and f"{self._at('download')}/{file}:download?alt=media"
+        return state in _OVER or bool(batch.get("error")), path
 
-    def address(self, file: str) -> str:
-        """Return the path of a file of results."""
-        return f"{self._at('download')}/{quote(file, safe='/')}:download?alt=media"
-
-    def result(self, row: dict[str, Any]) -> tuple[object, object]:
-        """Return the key and the vector of a line of results, None for a request that failed."""
-        return row.get("key"), as_dict(as_dict(row.get("response")).get("embedding")).get("values")
+    def result(self, row: Any) -> tuple[str, object]:  # noqa: ANN401 - JSON
+        """Return the key and the vector of a line of results."""
+        return str(row["key"]), row["response"]["embedding"]["values"]
 
     def _at(self, verb: str) -> str:
         return f"{self.endpoint.origin}/{verb}{urlsplit(self.endpoint.base_url).path}"
@@ -197,10 +182,6 @@ _APIS = {"openai": OpenAIBatches, "gemini": GeminiBatches}
 def supports(model: object) -> TypeGuard[RemoteEmbedder]:
     """Tell whether a model's provider has a batch API that is known here."""
     return isinstance(model, RemoteEmbedder) and model.service.name in _APIS
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def embed_each(
@@ -222,11 +203,17 @@ def embed_each(
         sent[key] = prepared
         places.setdefault(key, []).append(place)
     jobs = [job for job in store.read() if places.keys() & set(job.keys)]
-    held = {key for job in jobs for key in job.keys}
+    missing = [key for key in sent if not any(key in job.keys for job in jobs)]
     with suppress(ProviderError):  # the caller embeds the rest
-        for job in _started(api, {key: text for key, text in sent.items() if key not in held}, watcher):
-            store.put(job)
-            jobs.append(job)
+        for start in range(0, len(missing), MAX_REQUESTS):
+            some = missing[start : start + MAX_REQUESTS]
+            lines = b"".join(
+                json.dumps(api.line(key, sent[key]), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+                for key in some
+            )
+            with watcher([sent[key] for key in some], batched=True):
+                jobs.append(Job(api.submit(lines, Deadline(TRANSFER_S)), tuple(some)))
+            store.put(jobs[-1])
     patience, pause = Deadline(PATIENCE_S), FIRST_LOOK_S
     while jobs and patience.left_s():
         before = list(jobs)
@@ -247,24 +234,6 @@ def embed_each(
         raise StillWorking(f"{model.service.name}: {message}")
 
 
-def _started(api: OpenAIBatches, texts: Mapping[str, str], watcher: Watcher) -> Iterator[Job]:
-    """Start batches of texts by key, each as large as it may be."""
-    keys = list(texts)
-    while keys:
-        lines: list[bytes] = []
-        size = 0
-        for key in keys[:MAX_REQUESTS]:
-            line = api.line(key, texts[key])
-            size += len(line)
-            if lines and size > MAX_BYTES:
-                break
-            lines.append(line)
-        some, keys = keys[: len(lines)], keys[len(lines) :]
-        with watcher([texts[key] for key in some], batched=True):
-            name = api.submit(lines, Deadline(TRANSFER_S))
-        yield Job(name, tuple(some), time.time())
-
-
 def _results(
     api: OpenAIBatches, model: RemoteEmbedder, job: Job, wanted: Mapping[str, object]
 ) -> dict[str, Floats] | None:
@@ -275,11 +244,11 @@ def _results(
     rows: dict[str, Floats] = {}
     length = model.learned
     try:
-        is_over, file = api.status(job.name, Deadline(LOOK_S))
+        is_over, path = api.status(job.name, Deadline(LOOK_S))
         if not is_over:
             return None
-        for key, vector in api.results(file, Deadline(TRANSFER_S)) if file else ():
-            if isinstance(key, str) and vector is not None and key in wanted:
+        for key, vector in api.results(path, Deadline(TRANSFER_S)) if path else ():
+            if key in wanted:
                 with suppress(ProviderError):
                     rows[key] = model.checked([vector], 1, length)[0]
                     length = len(rows[key])

@@ -10,16 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing, services
-from commonplace.providers.cache import BUNDLED, vector_key
+from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     Batches = Callable[[Sequence[str], Watcher], Iterator[tuple[list[int], Floats]]]
 
-MAX_DIMENSIONS = 65_536
+T = TypeVar("T", bound=Sized)
+
 # Providers refuse an input without text; its stand-in carries no meaning either.
 BLANK = "-"
 # Somebody waits for a question; full text answers without it.
 _ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": attempts.ATTEMPTS}
 _PURPOSES: Mapping[Kind, str] = {"query": "question", "passage": "embed"}
-_SEVERAL = "gave vectors of several lengths"
 _AROUND = 8  # tokens that a tokenizer may put around a text, generously
 # `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
 _FINGERPRINT = re.compile(
@@ -113,10 +113,7 @@ class RemoteEmbedder:
         parts = attempts.side_by_side(
             lambda group: packing.ask_in_parts(ask, group, halve), groups, service.concurrency, deadline
         )
-        rows = [row for part in parts for row in part]
-        if len(set(map(len, rows))) > 1:
-            raise ProviderError(service.name, _SEVERAL)
-        return np.stack(rows)
+        return np.stack(same_length(service.name, [row for part in parts for row in part]))
 
     def prepare(self, text: str, kind: Kind) -> str:
         """Return what is sent for a text: its prefix, and as much of it as the model takes."""
@@ -158,14 +155,11 @@ def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
     return replace(spec, model=parts["model"], dimensions=None if size == "full" else int(size))
 
 
-def model_of(fingerprint: str) -> str:
-    """Return the model of a fingerprint, as settings name it; the fingerprint itself if it is another's."""
-    parts = _FINGERPRINT.fullmatch(fingerprint)
-    if fingerprint.startswith(BUNDLED):
-        return "builtin"
-    if parts is None:
-        return fingerprint
-    return f"{parts['provider']}/{parts['model']}" + (f" at {parts['place']}" if parts["place"] else "")
+def same_length(provider: str, rows: list[T]) -> list[T]:
+    """Return vectors if all are of one length. Raises ProviderError otherwise."""
+    if len(set(map(len, rows))) > 1:
+        raise ProviderError(provider, "gave vectors of several lengths")
+    return rows
 
 
 def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bool = False) -> Floats:
@@ -189,7 +183,7 @@ def unit_rows(provider: str, vectors: Sequence[object], count: int, *, patch: bo
 
     try:
         rows = np.array([numbers(vector) for vector in vectors], np.float64)
-        if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_DIMENSIONS:
+        if rows.ndim != 2 or not rows.shape[1]:
             raise ValueError("no rows of one length")
     except (ValueError, TypeError, OverflowError) as error:
         raise ProviderError(provider, "gave vectors that are not lists of as many numbers") from error
@@ -220,20 +214,17 @@ class GuardedEmbedder(Guard):
         if not texts:
             return unpack([])
         purpose, keys = _PURPOSES[kind], [vector_key(self.fingerprint, kind, text) for text in texts]
-        for _ in range(2):  # cached vectors of another length are gone when the model has answered
-            known = self.known(keys)
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-            if missing:
-                with self.asking():
-                    rows = quantize(self._ask([*missing.values()], kind, purpose))
-                made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
-                self.keep(made)
-                known |= made
-            else:
-                self.record_known(purpose, sum(map(packing.tokens, texts)))
-            if len(set(map(len, known.values()))) == 1:
-                return unpack([known[key] for key in keys])
-        raise ProviderError(self.provider, _SEVERAL)
+        known = self.known(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if not missing:
+            self.record_known(purpose, sum(map(packing.tokens, texts)))
+        else:
+            with self.asking():
+                rows = quantize(self._ask([*missing.values()], kind, purpose))
+            made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
+            self.keep(made)  # which deletes those of another length: a second call asks for all
+            known |= made
+        return unpack(same_length(self.provider, [known[key] for key in keys]))
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.
@@ -245,13 +236,10 @@ class GuardedEmbedder(Guard):
         known = self.known(keys)
         places = [place for place, key in enumerate(keys) if key in known]
         rest = [place for place, key in enumerate(keys) if key not in known]
-        if not rest and texts:
-            self.record_known("embed", sum(map(packing.tokens, texts)))
         if places:
             yield places, unpack([known[keys[place]] for place in places])
-        if not rest:
+        if not rest or self.batches is None:
             return
-        assert self.batches is not None
         with self.asking():
             watcher = partial(self._request, "embed")
             for some, rows in self.batches([texts[place] for place in rest], watcher):
@@ -260,7 +248,7 @@ class GuardedEmbedder(Guard):
                 self.keep({keys[place]: row for place, row in zip(places, vectors, strict=True)})
                 yield places, unpack(vectors)
 
-    def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
+    def try_out(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""
         with self.asking():
             return self._ask(texts, kind, "test")
@@ -272,23 +260,18 @@ class GuardedEmbedder(Guard):
         from commonplace.providers.costs import NANO
         from commonplace.types import Estimate
 
-        known = tokens = 0
-        prices: list[int | None] = []
+        batched, known, tokens, dollars = self.batches is not None, 0, 0, 0.0
         kinds: tuple[tuple[Kind, Sequence[str]], ...] = (("passage", passages), ("query", questions))
+        priced = True
         for kind, texts in kinds:
             keys = {vector_key(self.fingerprint, kind, text): text for text in texts}
-            cached = self.known(list(keys))
-            missing = [text for key, text in keys.items() if key not in cached]
-            if isinstance(self.inner, RemoteEmbedder):  # as they are sent
-                missing = [self.inner.prepare(text, kind) for text in missing]
-            size = sum(map(packing.tokens, missing))
+            missing = keys.keys() - self.known(list(keys)).keys()
+            size = sum(packing.tokens(keys[key]) for key in missing)
+            price = self.price(size, batched=batched and kind == "passage")
             known, tokens = known + len(texts) - len(missing), tokens + size
-            prices.append(self.price(size, batched=self.batches is not None and kind == "passage"))
-        dollars = None if None in prices else sum(price or 0 for price in prices) / NANO
-        count = len(passages) + len(questions)
-        return Estimate(
-            self.name, count, known, tokens, dollars, batched=self.batches is not None, warnings=warnings
-        )
+            priced, dollars = priced and price is not None, dollars + (price or 0) / NANO
+        count, cost = len(passages) + len(questions), dollars if priced else None
+        return Estimate(self.name, count, known, tokens, cost, batched=batched, warnings=warnings)
 
     def _ask(self, texts: Sequence[str], kind: Kind, purpose: str) -> Floats:
         if isinstance(self.inner, RemoteEmbedder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CurrentModel:
-    """Chooses among the models that the settings name; trouble is remembered in words, not raised."""
+    """Chooses among the models that the settings name; `trouble` says why earlier ones cannot be used."""
 
     def __init__(
         self,
@@ -40,19 +39,15 @@ class CurrentModel:
     def load(self) -> Embedder | None:
         """The model, made once; None if it is not wanted or cannot be used."""
         with self._lock:
-            if self.model is None and self.trouble is None and self.wanted:
-                self._choose(lambda model: True)
+            if self.model is None and self.trouble is None:
+                self.choose()
             return self.model
 
-    def for_filling(self, holds: Callable[[Embedder], bool]) -> Embedder | None:
-        """The model to embed passages with: a provider may have come back, or have failed, meanwhile.
-
-        `holds` says whether the index has vectors of a model. One that is to fill it anew must have answered
-        first, where the choice is not the owner's (`auto`); an outage alone throws no vectors away.
-        """
+    def choose(self) -> Embedder | None:
+        """The first model of the settings that can be used now; a provider may have come back or failed."""
         with self._lock:
             if self._given is None and self.wanted:
-                self._choose(holds)
+                self._choose()
             return self.model
 
     def former(self, fingerprint: str) -> Embedder | None:
@@ -79,25 +74,18 @@ class CurrentModel:
         if self._ledger is not None:
             self._ledger.close()
 
-    def _choose(self, trusted: Callable[[Embedder], bool]) -> None:
-        """Take the first model of the settings that can be used, and remember why earlier ones cannot."""
+    def _choose(self) -> None:
         from commonplace.providers import opening
 
-        chosen: Embedder | None = None
         reasons: list[str] = []
+        self.model = None
         try:
             for model in opening.models(self._settings, self.ledger):
-                if isinstance(model, str):
-                    reasons.append(model)
-                    continue
-                unproven = self._settings.provider == opening.AUTO and not trusted(model)
-                trouble = opening.trouble(model) if unproven else ""
-                if not trouble:
-                    chosen = model
+                if not isinstance(model, str):
+                    self.model = model
                     break
-                reasons.append(trouble)
+                reasons.append(model)
         except CommonplaceError as error:
             reasons.append(str(error))
-        end = f"{chosen.name} stands in" if chosen else "full text answers alone"
-        self.model = chosen
+        end = f"{self.model.name} stands in" if self.model else "full text answers alone"
         self.trouble = f"no embedding model ({'; '.join(reasons)}); {end}" if reasons else None

@@ -7,9 +7,9 @@ and fits its schema.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from commonplace.base.tuples import NamedTuple
 from commonplace.providers.cache import answer_key
 from commonplace.providers.costs import NANO
 from commonplace.providers.guard import Guard
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from commonplace.providers.guard import Breaker
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` or None if unknown.
 
     A call that the cache answers is free.
@@ -87,17 +86,11 @@ class Client(Guard):
             completion = self._ask(request)
         else:
             completion = schemas.complete(self._ask, request, self.model.provider)
-        if completion.finish in ("stop", "tool_calls"):  # a cut or filtered one may be complete the next time
+        if completion.finish == "stop":  # a cut or filtered one may be complete the next time
             self.keep({key: completion})
         return completion
 
-    def estimate(
-        self,
-        messages: Sequence[Message],
-        schema: Schema | None = None,
-        *,
-        max_tokens: int = MAX_TOKENS,
-    ) -> Estimate:
+    def estimate(self, messages: Sequence[Message], schema: Schema | None, max_tokens: int) -> Estimate:
         """Say what a call would take, without making it; a repair of JSON would come on top."""
         request = Request(tuple(messages), schema, max_tokens=max_tokens)
         if self.known([answer_key(self.fingerprint, request)]):

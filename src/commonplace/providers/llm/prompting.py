@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -19,7 +19,6 @@ from commonplace.providers.llm.base import Message, Role
 from commonplace.redaction.redact import public
 
 SHIPPED = Path(__file__).with_name("prompts")
-MAX_BYTES = 64_000
 _MARKER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _ROLE = re.compile(r"^# (system|user)[ \t]*$", re.MULTILINE)
 
@@ -55,15 +54,10 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.md")))
 
 
-def own_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the owner's prompts lie: a file there replaces the shipped one of the same name."""
-    return paths.user_config_dir(environ) / "prompts"
-
-
-def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
+def load(name: str) -> Prompt:
     """Read a prompt, the owner's if it exists. Raises ConfigError, naming the file that is wrong."""
     shipped = _read(name, SHIPPED / f"{name}.md")
-    path = own_folder(environ) / f"{name}.md"
+    path = paths.user_config_dir() / "prompts" / f"{name}.md"
     if not os.path.lexists(path):
         return shipped
     prompt = _read(name, path)
@@ -75,15 +69,10 @@ def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
 
 def _read(name: str, path: Path) -> Prompt:
     try:
-        data = paths.read_contained(path, [Path(path.resolve()).parent])
-    except CommonplaceError as error:
-        raise ConfigError(f"prompt {name}", str(error)) from error
-    if len(data) > MAX_BYTES:
-        raise ConfigError(paths.shown(path), f"larger than {MAX_BYTES:,} bytes")
-    try:
+        data = paths.read_contained(path, [path.resolve().parent])
         whole = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ConfigError(paths.shown(path), "not UTF-8") from error
+    except (CommonplaceError, UnicodeDecodeError) as error:
+        raise ConfigError(paths.shown(path), f"cannot be read ({error})") from error
     before, *parts = _ROLE.split(whole.partition("\n---\n")[2] if whole.startswith("---\n") else whole)
     pairs = [(cast(Role, role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)]
     if before.strip() or not pairs or not all(text for _, text in pairs):

@@ -15,17 +15,12 @@ from commonplace.base import messages
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers.llm import prompting
-from commonplace.providers.llm.base import Completion, Message, Request, Schema
+from commonplace.providers.llm.base import Completion, Message, Request, Schema, without_thoughts
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float),
+    "boolean": (bool,), "null": (type(None),),
+}  # fmt: skip
 _SHOWN = 60  # characters of a value in a message
 
 
@@ -42,8 +37,6 @@ def complete(ask: Callable[[Request], Completion], request: Request, provider: s
     data, wrong = parse(first, request.schema)
     if not wrong:
         return replace(first, data=data)
-    if not deadline.left_s():
-        raise ProviderError(provider, f"no JSON that fits, and no time for a second answer: {wrong}")
     shown = json.dumps(request.schema, ensure_ascii=False)
     remarks = prompting.load("repair").messages(error=wrong, schema=shown)
     messages = (*request.messages, Message("assistant", first.text), *remarks)
@@ -51,22 +44,22 @@ def complete(ask: Callable[[Request], Completion], request: Request, provider: s
     data, still = parse(second, request.schema)
     if still:
         raise ProviderError(provider, f"no JSON that fits, also when told what is wrong: {still}")
-    return replace(
-        second,
-        data=data,
-        tokens_in=first.tokens_in + second.tokens_in,
-        tokens_out=first.tokens_out + second.tokens_out,
-    )
+    came, went = first.tokens_in + second.tokens_in, first.tokens_out + second.tokens_out
+    return replace(second, data=data, tokens_in=came, tokens_out=went)
 
 
 def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
-    """Return the JSON of an answer and an empty text, or None and what is wrong with it."""
+    """Return the JSON of an answer and an empty text, or None and what is wrong with it.
+
+    The JSON is all of the answer, or what lies between the first bracket and the last.
+    """
+    # What models drafted while they thought aloud is not the answer.
+    thinks = completion.text.lstrip().startswith("<think>")
+    text = without_thoughts(completion.text) if thinks else completion.text
+    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=0)
+    end = max(text.rfind("}"), text.rfind("]")) + 1
     wrong = "there is no JSON in the answer"
-    text = completion.text
-    # Models that think aloud put it before the answer; what they drafted there is not the answer.
-    if text.lstrip().startswith("<think>") and "</think>" in text:
-        text = text.partition("</think>")[2]
-    for candidate in _candidates(text):
+    for candidate in filter(None, (text, text[start:end])):
         try:
             data = json.loads(candidate, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
@@ -79,15 +72,6 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     if completion.finish == "length":
         wrong += " (it was cut off: it must be shorter)"
     return None, wrong
-
-
-def _candidates(text: str) -> Iterator[str]:
-    """Yield the texts that may be the JSON: all of the answer, and from the first bracket to the last."""
-    yield text.strip()
-    start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
-    end = max(text.rfind("}"), text.rfind("]"))
-    if 0 <= start < end:
-        yield text[start : end + 1]
 
 
 def instruction(schema: Schema) -> str:
@@ -130,34 +114,20 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
     if names and not any(_is(value, name) for name in names):
         yield place, f"{_shown(value)} is not of type {' or '.join(names)}"
         return
-    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
+    if "enum" in schema and not any(value == one and type(value) is type(one) for one in schema["enum"]):
         yield place, f"{_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
     if "anyOf" in schema and all(problem(value, form) for form in schema["anyOf"]):
         yield place, f"{_shown(value)} fits none of the allowed forms"
-    yield from ((place, wrong) for wrong in _out_of_bounds(value, schema))
     yield from _problems_inside(value, schema, place)
 
 
-def _out_of_bounds(value: object, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Say which bound a number, or the size of a text or a list, passes."""
-    if isinstance(value, str | list):
-        name, unit = ("Length", "characters") if isinstance(value, str) else ("Items", "items")
-        size: float = len(value)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        size, name, unit = value, "imum", "as value"
-    else:
-        return
-    least, most = schema.get(f"min{name}", size), schema.get(f"max{name}", size)
-    if size < least:
-        told = "{n} {unit}, at least {least:g} needed"
-        yield messages.message("value.short", told, n=size, unit=unit, least=least)
-    if size > most:
-        told = "{n} {unit}, at most {most:g} allowed"
-        yield messages.message("value.long", told, n=size, unit=unit, most=most)
-
-
 def _problems_inside(value: object, schema: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, list):
+    if isinstance(value, str):
+        yield from _out_of_bounds(place, len(value), schema, "Length", "characters")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from _out_of_bounds(place, value, schema, "imum", "as value")
+    elif isinstance(value, list):
+        yield from _out_of_bounds(place, len(value), schema, "Items", "items")
         for at, part in enumerate(value):
             yield from _problems(part, schema.get("items", {}), f"{place}[{at}]")
     elif isinstance(value, dict):
@@ -172,16 +142,25 @@ def _problems_inside(value: object, schema: Mapping[str, Any], place: str) -> It
                 yield from _problems(part, expected, f"{place}.{name}")
 
 
+def _out_of_bounds(
+    place: str, size: float, schema: Mapping[str, Any], name: str, unit: str
+) -> Iterator[tuple[str, str]]:
+    """Say which bound a number, or the size of a text or a list, passes."""
+    least, most = schema.get(f"min{name}", size), schema.get(f"max{name}", size)
+    if size < least:
+        told = "{n} {unit}, at least {least:g} needed"
+        yield place, messages.message("value.short", told, n=size, unit=unit, least=least)
+    if size > most:
+        told = "{n} {unit}, at most {most:g} allowed"
+        yield place, messages.message("value.long", told, n=size, unit=unit, most=most)
+
+
 def _is(value: object, name: str) -> bool:
     if isinstance(value, bool):
         return name == "boolean"
     if name == "integer" and isinstance(value, float):
         return value.is_integer()
     return isinstance(value, _TYPES[name])
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _shown(value: object) -> str:
