@@ -70,16 +70,6 @@ def test_passing_failures_open_it_after_a_few_in_a_row(made: Breaker, clock: Clo
     made.check("openai")
 
 
-def test_a_success_forgets_everything(made: Breaker, clock: Clock) -> None:
-    made.failed("openai", WRONG_KEY)
-    clock.now += breaker.COOL_OFF_S
-    with guarding(made):
-        pass
-    assert made.opened() == []
-    made.failed("openai", SLOW)
-    made.check("openai")
-
-
 def test_when_the_time_is_over_it_is_asked_again_and_one_failure_is_enough(
     made: Breaker, clock: Clock
 ) -> None:

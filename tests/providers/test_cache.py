@@ -27,12 +27,6 @@ def rows(numbers: range) -> dict[bytes, bytes]:
     return {cache.vector_key("m", "passage", str(n)): n.to_bytes(4, "big") for n in numbers}
 
 
-def test_what_was_kept_is_found_by_another(path: str) -> None:
-    VectorCache(path).keep("m", rows(range(5)))
-    found = VectorCache(path).find([*rows(range(5)), b"unknown"])
-    assert found == rows(range(5))
-
-
 def test_the_oldest_go_first(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = VectorCache(path, limit=10)
     clock = [1_000_000.0]
@@ -103,15 +97,6 @@ def test_processes_share_it_without_an_error(path: str) -> None:
         assert process.communicate(timeout=60)[1] == b""
         assert process.returncode == 0
     assert VectorCache(path).stats().entries == 4 * 60 * 20
-
-
-def test_a_key_tells_model_kind_and_text_apart() -> None:
-    keys = {
-        cache.vector_key(m, k, t)
-        for m, k, t in [("m", "query", "t"), ("m", "passage", "t"), ("n", "query", "t"), ("m", "query", "u")]
-    }
-    assert len(keys) == 4
-    assert cache.vector_key("m", "query", "\ud800")  # half a surrogate pair is hashed, too
 
 
 def test_clearing_gives_room_back_and_waits_for_whoever_writes(path: str) -> None:

@@ -43,11 +43,6 @@ def test_a_model_is_made_once_whoever_asks_first(monkeypatch: pytest.MonkeyPatch
     assert all(model is made[0] for model in made)
 
 
-def test_an_unknown_name_imports_nothing_heavy() -> None:
-    code = "from commonplace.providers.catalog import EMBEDDERS\ntry: EMBEDDERS.create('word2vec')\nexcept Exception: pass"
-    assert not modules_after(code) & HEAVY
-
-
 def test_the_bundled_model_says_nothing_on_standard_error() -> None:
     code = (
         "import os\n"

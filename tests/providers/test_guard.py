@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from commonplace.base.errors import BudgetExceeded, ProviderError
-from commonplace.base.paths import Workspace
 from commonplace.providers.attempts import Unanswered
 from commonplace.providers.costs import Budget, Ledger, Prices
 from commonplace.providers.fake import FakeEmbedder
@@ -88,17 +86,3 @@ def test_nothing_is_spent_that_cannot_be_written_down(tmp_path: Path) -> None:
     broken = Ledger(tmp_path / "ledger.sqlite", Prices(frozenset(), {}))
     with pytest.raises(ProviderError, match="costs cannot be recorded"):
         meter(broken, 1000).request("embed", 1, 4, 5).__enter__()
-
-
-def test_accounts_open_one_ledger_and_only_when_something_is_metered(tmp_path: Path) -> None:
-    from commonplace.config import load
-
-    workspace = Workspace(tmp_path)
-    accounts = Ledger.of(workspace)
-    accounts.close()
-    assert not workspace.ledger.exists()
-    budget = accounts.budget(load(tmp_path).embedding)
-    with Guard(SimpleNamespace(name="openai:text-embedding-3-small"), budget=budget).request("test", 1, 4, 5):
-        pass
-    accounts.close()
-    assert workspace.ledger.exists()

@@ -78,23 +78,6 @@ def test_passing_faults_are_tried_again(endpoint: Endpoint, server: Server, faul
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_lasting_ones_are_not(endpoint: Endpoint, server: Server, status: int) -> None:
-    server.script = [Reply({"error": {"message": f"no, {KEY.reveal()}"}}, status)]
-    error = refused(endpoint)
-    assert (error.permanent, error.status) == (True, status)
-    assert str(error) == f"acme: HTTP {status}: no, [REDACTED:key]"
-    assert len(server.requests) == 1
-
-
-def test_but_not_beyond_the_deadline(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply({"error": "later"}, 429, {"retry-after": "3600"})]
-    start = time.monotonic()
-    error = refused(endpoint, 5)
-    assert time.monotonic() - start < 4
-    assert (error.retry_after_s, error.permanent) == (3600, False)
-
-
 @pytest.mark.parametrize(
     "reply", [Reply(delay_s=30), Reply(b"x" * 1000, drip_s=0.05)], ids=["silent", "dripping"]
 )
@@ -118,17 +101,6 @@ def test_a_name_server_that_hangs_is_left_as_well(monkeypatch: pytest.MonkeyPatc
         assert "did not answer within 0.3 s" in str(refused(found, 0.3))
         assert time.monotonic() - start < 5
     released.set()
-
-
-def test_a_deadline_can_be_brought_forward(endpoint: Endpoint, server: Server) -> None:
-    server.script = [Reply(delay_s=30)]
-    deadline = Deadline(60)
-    threading.Timer(0.3, deadline.end).start()
-    start = time.monotonic()
-    with pytest.raises(ProviderError):
-        endpoint.post("x", {}, deadline)
-    assert time.monotonic() - start < 10
-    assert deadline.left_s() == 0
 
 
 @pytest.mark.parametrize(

@@ -71,16 +71,6 @@ def test_a_failure_to_load_is_raised_and_tried_again() -> None:
         assert shared.loaded
 
 
-def test_a_thread_lets_go_of_what_is_idle() -> None:
-    shared = Shared(Model, idle_s=0.05)
-    for _ in range(2):
-        with shared.use() as model:
-            gone = weakref.ref(model)
-            del model
-        wait_until(lambda: not shared.loaded)
-        assert gone() is None
-
-
 def test_eight_threads_use_it_while_it_comes_and_goes() -> None:
     alive = 0
     most = 0

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base import paths
-from commonplace.base.errors import BudgetExceeded, ConfigError
+from commonplace.base.errors import BudgetExceeded
 from commonplace.base.paths import Workspace
 from commonplace.providers.catalog import LLMS, Provider, Spec
 from commonplace.providers.fake import FakeModel

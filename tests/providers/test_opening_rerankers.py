@@ -117,14 +117,6 @@ def test_a_failure_for_good_is_remembered_by_everybody(
     assert [row[6] for row in rows(accounts)] == ["failed"]
 
 
-def test_a_text_that_is_too_long_says_nothing_about_the_provider(reopen: Open, server: Server) -> None:
-    server.answer = lambda request: Reply({"detail": "input is too long"}, 400)
-    for _ in range(2):
-        with pytest.raises(ProviderError, match="too long"):
-            reopen().score(QUESTION, ["tea"])
-    assert opening.left_alone() == []
-
-
 def test_a_missing_key_file_and_a_missing_language_model_are_told(
     settings: Callable[..., Settings],
 ) -> None:

@@ -13,13 +13,6 @@ TEXTS = st.text(st.characters(), max_size=300)
 
 
 @given(SIZES, LIMITS)
-def test_every_text_goes_once_and_in_order(sizes: list[int], limits: tuple[int, int]) -> None:
-    groups = list(packing.pack(sizes, *limits))
-    assert [place for group in groups for place in group] == list(range(len(sizes)))
-    assert all(groups)
-
-
-@given(SIZES, LIMITS)
 def test_limits_are_kept(sizes: list[int], limits: tuple[int, int]) -> None:
     for group in packing.pack(sizes, *limits):
         assert len(group) <= limits[0]

@@ -86,14 +86,6 @@ def test_hits_are_cited_as_ours_and_read_from_the_files(
     assert (third.path, third.collection, third.score, third.text) == ("qmd://gone/x.md", "qmd", 1.0, "old")
 
 
-def test_lines_of_no_note_of_ours_are_those_that_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [{**row, "file": "/gone.md"} for row in ROWS]
-    program(tmp_path, monkeypatch, printing(tmp_path, rows))
-    assert [(found.first, found.last) for found in qmd.search("x")] == [(3, 3), (3, 5), (1, 1)]
-
-
 @pytest.mark.parametrize(
     ("mode", "command"), [("hybrid", "query"), ("semantic", "vsearch"), ("lexical", "search")]
 )

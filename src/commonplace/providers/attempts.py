@@ -53,11 +53,10 @@ def repeated(
     return work()
 
 
-def within(provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "") -> _Result:
-    """Run work in a thread and return its result; raise Unanswered when the deadline comes first.
-
-    `server` is the address for that error; it may be empty.
-    """
+def within(
+    provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "the model"
+) -> _Result:
+    """Run work in a thread and return its result; raise Unanswered when the deadline comes first."""
     future: Future[_Result] = Future()
 
     def run() -> None:
@@ -70,8 +69,7 @@ def within(provider: str, work: Callable[[], _Result], deadline: Deadline, serve
     while not future.done():
         wait([future], min(_TICK_S, max(deadline.left_s(), 0.001)))
         if not (future.done() or deadline.left_s()):
-            late = f"{server} did not answer within" if server else "no answer within"
-            raise Unanswered(provider, f"{late} {round(deadline.seconds, 1):g} s")
+            raise Unanswered(provider, f"{server} did not answer within {round(deadline.seconds, 1):g} s")
     return future.result()
 
 
@@ -79,9 +77,7 @@ def side_by_side(
     work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int, deadline: Deadline
 ) -> list[_Result]:
     """Work on items several at a time; return the results in order. The first failure ends the deadline."""
-    if len(items) <= 1:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(min(threads, len(items)), "commonplace-calls") as pool:
+    with ThreadPoolExecutor(max(1, min(threads, len(items))), "commonplace-calls") as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
             for future in as_completed(futures):
@@ -164,11 +160,7 @@ def reason(text: str, key: Secret = NO_KEY) -> str:
 
 
 def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
-    """Return how many seconds a provider asks to wait, None where it does not.
-
-    Read are the seconds of `retry-after-ms` (OpenAI) and `retry-after` (RFC 9110), and `retryDelay` in the
-    body (Gemini).
-    """
+    """Return the seconds that a provider asks to wait, in a header or (Gemini) in the body; None without."""
     values = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", values.get(name, ""), re.ASCII):

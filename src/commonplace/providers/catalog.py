@@ -28,31 +28,22 @@ LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A model as the owner configured it; empty fields take the provider's defaults.
-
-    `base_url` is the address of an endpoint. `dimensions` asks for shorter vectors where a model can give
-    them. `deadline_s` bounds one call for passages with all its retries, `query_deadline_s` one that a
-    question waits for: a vector, or a reranker's scores.
-    """
+    """A model as the owner configured it; empty fields take the provider's defaults."""
 
     provider: str
     model: str = ""
     base_url: str = ""
     key: Secret = NO_KEY
-    dimensions: int | None = None
-    deadline_s: float = 120.0
-    query_deadline_s: float = 5.0
+    dimensions: int | None = None  # of shorter vectors, where a model can give them
+    deadline_s: float = 120.0  # of one call for passages, with all its retries
+    query_deadline_s: float = 5.0  # of one that a question waits for: a vector, or a reranker's scores
 
 
 class Catalog(Generic[T]):
     """Rows by name, and the models `T` made so far; safe to use from several threads."""
 
     def __init__(self, rows: Iterable[Provider], kind: str, group: str) -> None:
-        """Take the built-in rows; others are `Provider` objects of an entry point group.
-
-        `kind` is the table of settings that names one. Embedding models run here unless their row denies it,
-        others elsewhere.
-        """
+        """Take the built-in rows, the table of settings that names one, and the entry points of others."""
         self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
         self.made: dict[Spec, T] = {}
         self.lock = fork.renewed(threading.Lock())

@@ -46,10 +46,7 @@ class Prices(NamedTuple):
     def cost(
         self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
     ) -> int | None:
-        """Return what a call costs in billionths of a dollar, rounded up, or None where no price is known.
-
-        A `batched` call costs half.
-        """
+        """Return a call's price in billionths of a dollar, half for a `batched` one; None if unknown."""
         if provider in self.free:
             return 0
         names = [
@@ -93,10 +90,8 @@ def _read(path: Path) -> Prices:
     except (CommonplaceError, ValueError) as error:
         raise ConfigError(paths.shown(path), f"not readable: {str(error).splitlines()[0]}") from error
     except (AttributeError, TypeError, KeyError) as error:
-        form = (
-            'free is a list, a price "MODEL" = { in = DOLLARS, out = DOLLARS } in the table of its provider'
-        )
-        raise ConfigError(paths.shown(path), form) from error
+        form = 'free = ["PROVIDER"], and "MODEL" = { in = DOLLARS, out = DOLLARS } in [PROVIDER]'
+        raise ConfigError(paths.shown(path), f"not of this form: {form}") from error
 
 
 # --- the record of calls -------------------------------------------------------------------------------
@@ -154,10 +149,7 @@ class Ledger:
         return load_prices()
 
     def budget(self, settings: Llm | Embedding | Reranking) -> Budget:
-        """Return a budget with the caps of settings.
-
-        Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable.
-        """
+        """Return a budget with the caps of settings. Raises ConfigError, OutsideRoots, NoteUnreadable."""
         if self._workspace is not None:
             paths.prepare_state(self._workspace)
         return Budget(self, settings.max_tokens_a_day, settings.max_dollars_a_day)
@@ -187,10 +179,7 @@ class Ledger:
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))
 
     def costs(self, by: By = "purpose", since: float = 0.0) -> tuple[Costs, ...]:
-        """Sum up the calls since a time (seconds of the epoch): days in order, others by cost and tokens.
-
-        Raises NoteUnreadable.
-        """
+        """Sum up calls since a time (seconds since 1970), days in order, others by cost."""
         order = "1" if by == "day" else "price DESC, came + went DESC, 1"
         # The tokens of an answer from the cache were used earlier.
         rows = self.rows(

@@ -10,7 +10,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -37,7 +36,7 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "embedding": ("fastembed", "TextEmbedding"),
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
-_REACH_S, _MOST_S = 10.0, 86_400.0
+_MOST_S = 86_400.0  # of a download
 _PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
 _MOST_PRINTED = 100_000  # bytes of a download's message
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
@@ -59,14 +58,16 @@ def find(name: str, kind: Kind = "embedding") -> Mapping[str, Any]:
 
     Raises ConfigError with the nearest names, MissingExtra, ProviderError.
     """
-    rows = {str(row["model"]).lower(): row for row in _class(kind).list_supported_models()}
-    name = name or default(kind)
-    if name.lower() not in rows:
-        names = [str(row["model"]) for row in rows.values()]
-        near = keys.near(name, names, otherwise=f"one of them is {default(kind)}")
+    name, rows = name or default(kind), {str(row["model"]): row for row in _table(kind)}
+    known = next((known for known in rows if known.lower() == name.lower()), None)
+    if known is None:
+        near = keys.near(name, rows, otherwise=f"one of them is {default(kind)}")
         raise ConfigError(f"{kind}.model", f"{name!r} is none of fastembed's models{near}")
-    row: Mapping[str, Any] = rows[name.lower()]
-    return row
+    return rows[known]
+
+
+def _table(kind: Kind) -> list[Mapping[str, Any]]:
+    return list(_class(kind).list_supported_models())
 
 
 def place(row: Mapping[str, Any]) -> Path | None:
@@ -137,15 +138,9 @@ def fetch(spec: Spec) -> tuple[str, Path]:
         message = f"only models of fastembed are fetched, not those of {spec.provider}"
         hint = f"; `ollama pull {spec.model}` fetches it" if spec.provider == "ollama" else ""
         raise ConfigError("models", message + hint)
-    kind: Kind = "embedding"
-    try:
-        row = find(spec.model, kind)
-    except ConfigError as unknown:
-        kind = "reranking"
-        try:
-            row = find(spec.model, kind)
-        except ConfigError:
-            raise unknown from None
+    ranks = spec.model.lower() in {str(row["model"]).lower() for row in _table("reranking")}
+    kind: Kind = "reranking" if ranks else "embedding"
+    row = find(spec.model, kind)
     name = str(row["model"])
     if here := place(row):
         return name, here
@@ -164,18 +159,7 @@ def download(name: str, kind: Kind) -> None:
 
     Print what failed, and exit with 1.
     """
-    from huggingface_hub import constants
-
-    from commonplace.providers.http import Endpoint
-
     try:
-        # See that models can be had at all, before a library tries for a minute.
-        with closing(Endpoint(PROVIDER, constants.ENDPOINT)) as endpoint:
-            try:
-                endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
-            except ProviderError as error:
-                if error.status is None:
-                    raise
         opened(find(name, kind), kind, fetch=True)
     except CommonplaceError as error:
         print(str(error).removeprefix(f"{PROVIDER}: "))

@@ -104,10 +104,7 @@ SHARED = Breaker()  # of this process
 
 
 def name_of(provider: str, model: str, address: str, key: str = "") -> str:
-    """Return the name under which a model's failures are counted: a new model, address or key starts anew.
-
-    Only a few digits of a hash of the key are in it.
-    """
+    """Return the name under which failures are counted: a new model, address or key (hashed) starts anew."""
     digest = hashlib.blake2b(f"{address}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{'/'.join(filter(None, (provider, model)))}#{digest}"
 

@@ -91,11 +91,7 @@ class Endpoint:
     def post(
         self, path: str, body: object, deadline: Deadline, *, attempts: int = ATTEMPTS, max_bytes: int = 0
     ) -> object:
-        """Send JSON to a path below the address and return the JSON that comes back.
-
-        Raises ProviderError when it cannot be had before the deadline or is an error, attempts.TooLarge for a
-        request that is longer than the provider takes.
-        """
+        """Send JSON to a path below the address; return the JSON that comes back. Raises as `send` does."""
         content = json.dumps(_outgoing(body), ensure_ascii=False).encode("utf-8", "replace")
         answer = self.send("POST", path, deadline, content, _JSON, attempts=attempts, max_bytes=max_bytes)
         data = self.parse(answer)
@@ -131,8 +127,8 @@ class Endpoint:
     ) -> Answer:
         """Send a request, again after passing faults, until the deadline; return an answer of 2xx.
 
-        `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
-        `retry_after_s` where the provider asked to wait longer than is left.
+        `path` follows the address; one with a scheme must have the same origin. Raises ProviderError,
+        attempts.TooLarge for a request that is longer than the provider takes.
         """
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
         if origin(url) != self.origin:

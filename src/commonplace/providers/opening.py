@@ -43,11 +43,7 @@ class Choice(NamedTuple):
 
 
 def choose(settings: Embedding) -> Choice:
-    """Return the embedding provider and model that settings name, or that the rest of them implies.
-
-    A key in the environment, or a server that happens to run, does not choose: that is no permission to send
-    notes there.
-    """
+    """Return the embedding provider and model that settings name; a key in the environment names none."""
     model = settings.model
     if settings.provider != AUTO:
         return Choice(settings.provider, model)
@@ -112,9 +108,8 @@ def models(
 def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | None:
     """Make the model that an index was filled with, if questions may go to it: None otherwise.
 
-    It must be in the owner's settings, another model at the address that they name, or a bundled one: an
-    index may have come with a folder, and what it says must not decide where questions are sent. Raises
-    ConfigError.
+    It must be in the owner's settings, another model at the address that they name, or a bundled one: what an
+    index says must not decide where questions are sent (decision 16). Raises ConfigError.
     """
     from commonplace.providers.embedding import remote
 
@@ -194,9 +189,8 @@ def open_llm(
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
-    Calls are recorded and capped in a `ledger`, by default that of the workspace. Answers without a secret
-    are kept where they are to be `cached`. No request is made yet. Raises ConfigError, ProviderError for an
-    unfit address or a missing key.
+    Calls are recorded and capped in a `ledger`, by default that of the workspace; answers are kept where they
+    are to be `cached`. Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
     chosen = settings.llm
     if chosen.provider == NONE:
@@ -222,8 +216,7 @@ def open_reranker(
     """Make the reranker of the settings, or None without one, which is the default.
 
     Its calls are recorded and capped in the ledger; answers of the language model are kept where they are to
-    be `cached`. No request is made yet. Raises ConfigError, MissingExtra, ProviderError for a missing key, an
-    unfit address or an absent model.
+    be `cached`. Raises ConfigError, MissingExtra, ProviderError.
     """
     chosen = settings.reranking
     if chosen.provider == NONE:

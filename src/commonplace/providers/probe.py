@@ -37,20 +37,16 @@ DEADLINE_S, LLM_DEADLINE_S = 30.0, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of trying a model.
-
-    `seconds` is how long it took, loading included; `trouble` says why it did not answer, empty if it did. An
-    embedding model has `dimensions` and `scripts`, a language model tokens.
-    """
+    """The result of trying a model."""
 
     provider: str
     model: str
-    dimensions: int = 0
+    dimensions: int = 0  # of an embedding model, as `scripts`
     scripts: frozenset[str] = frozenset()
-    seconds: float = 0.0
-    tokens_in: int = 0
+    seconds: float = 0.0  # loading included
+    tokens_in: int = 0  # of a language model
     tokens_out: int = 0
-    trouble: str = ""
+    trouble: str = ""  # why it did not answer
 
 
 def embedders(settings: Embedding, ledger: Ledger | None = None) -> tuple[Trial, ...]:

@@ -18,54 +18,42 @@ TABLE = Path(__file__).with_name("services.toml")
 
 
 class Family(NamedTuple):
-    """Embedding models that take their texts in the same way.
+    """Embedding models that take their texts in the same way."""
 
-    `query` and `passage` are prefixes, `max_tokens` is the limit of one input with its prefix, `dimensions`
-    the length of a vector unless a shorter one is requested (0: unknown).
-    """
-
-    query: str = ""
-    passage: str = ""
+    query: str = ""  # a prefix
+    passage: str = ""  # a prefix
     scripts: frozenset[str] = frozenset({"latin", "cjk"})
-    max_tokens: int = 8192
-    dimensions: int = 0
+    max_tokens: int = 8192  # of one input with its prefix
+    dimensions: int = 0  # of a vector unless a shorter one is requested; 0: unknown
 
     def prefix(self, kind: Kind) -> str:
         """Return the prefix of a text of a kind."""
         return self.query if kind == "query" else self.passage
 
 
-# Most models that are served today know both scripts, and full text answers where a model does not.
-UNKNOWN = Family()
-
-
 @dataclass(frozen=True, slots=True)
 class Service:
     """The embedding or rerank API of a service, in the form of OpenAI or Jina unless a field differs.
 
-    One request holds `inputs` texts and `tokens`, one text `input_tokens`: well below what the service
-    allows, because tokens are estimated. `concurrency` requests run at once. `header` and `scheme` carry the
-    key. `texts`, `dimensions`, `purpose` and `limit` (the number of results) name parameters, `extra` is in
-    every request. `vectors_at` and `usage_at` are paths into an answer. `placed` adds the address to the
-    identity of a model, where its name alone does not tell which it is.
+    Limits are well below those of the service, because tokens are estimated.
     """
 
     name: str
-    inputs: int = 0
+    inputs: int = 0  # of a request, as are `tokens`
     tokens: int = 0
     input_tokens: int = 0
     concurrency: int = 4
-    header: str = "Authorization"
+    header: str = "Authorization"  # which carries `scheme` and key
     scheme: str = "Bearer "
     path: str = "embeddings"
-    texts: str = "input"
+    texts: str = "input"  # names of parameters, as the next three
     dimensions: str = "dimensions"
     purpose: Mapping[str, str] = field(default_factory=dict)
     limit: str = "top_n"
-    extra: Mapping[str, object] = field(default_factory=dict)
-    vectors_at: Sequence[str] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)  # in every request
+    vectors_at: Sequence[str] = ()  # a path into an answer
     usage_at: Sequence[Sequence[str]] = (("usage", "total_tokens"), ("usage", "prompt_tokens"))
-    placed: bool = False
+    placed: bool = False  # whether the address is part of a model's identity
 
     def address(self, model: str) -> str:
         """Return where a request for vectors goes, below the address of the service."""
@@ -191,6 +179,5 @@ def family(model: str) -> Family:
     for row in _table()["model"]:
         if re.search(row["pattern"], name):
             fields = {key: value for key, value in row.items() if key != "pattern"}
-            scripts = frozenset(fields.get("scripts", UNKNOWN.scripts))
-            return Family(**{**fields, "scripts": scripts})
-    return UNKNOWN
+            return Family(**{**fields, "scripts": frozenset(fields.get("scripts", Family().scripts))})
+    return Family()

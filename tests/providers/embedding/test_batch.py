@@ -16,9 +16,8 @@ from commonplace.providers import attempts, http
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding import batch
-from commonplace.providers.embedding.batch import Job, StillWorking, Store, embed_each, supports
+from commonplace.providers.embedding.batch import Job, StillWorking, Store, embed_each
 from commonplace.providers.embedding.remote import RemoteEmbedder
-from commonplace.providers.fake import FakeEmbedder
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
 from tests.providers.server import Reply, Server
@@ -111,14 +110,6 @@ def test_every_text_gets_its_vector(ask: Ask, model: RemoteEmbedder, batches: Ba
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
-def test_batches_keep_their_limit_of_requests(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
-    found = ask(TEXTS, requests=4)
-    check(found, TEXTS, model)
-    assert len(found) == len(TEXTS)
-    assert len(batches.batches) == 7
-    assert all(len(batches.lines(made["file"])) <= 4 for made in batches.batches.values())
-
-
 def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
     batches.refused, batches.lost = {TEXTS[1], TEXTS[2]}, {TEXTS[5]}
     store = MemoryStore()
@@ -135,24 +126,6 @@ UNTOLD = [
     b'{"status": "queued", "metadata": {"state": "BATCH_STATE_PAUSED"}}',
     b"<html>",
 ]
-
-
-@pytest.mark.parametrize("body", UNTOLD, ids=repr)
-def test_a_state_that_nobody_knows_ends_no_batch(
-    ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches, body: bytes
-) -> None:
-    looks = [0]
-
-    def answer(request):
-        if request.method == "GET" and "/batches/" in request.path and not looks[0]:
-            looks[0] += 1
-            return Reply(body)
-        return batches(request)
-
-    server.answer = answer
-    found = ask(TEXTS)
-    check(found, TEXTS, model)
-    assert (len(found), looks[0], len(batches.batches), batches.direct) == (len(TEXTS), 1, 1, 0)
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
@@ -224,12 +197,6 @@ def test_results_that_cannot_be_had_just_now_are_asked_for_again(
     server.answer = answer
     assert len(ask(TEXTS)) == len(TEXTS)
     assert (len(batches.batches), batches.direct) == (1, 0)
-
-
-def test_which_models_have_batches(model: RemoteEmbedder) -> None:
-    assert supports(model)
-    assert not supports(FakeEmbedder())
-    assert not supports(EMBEDDERS.create("ollama"))
 
 
 def test_an_upload_address_of_another_host_is_refused() -> None:

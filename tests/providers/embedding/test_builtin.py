@@ -8,8 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +23,6 @@ from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding import builtin, chinese
 from commonplace.providers.embedding.base import gives_words, quantize
 from commonplace.providers.embedding.builtin import BuiltinEmbedder, CachedEmbedder
-from commonplace.providers.runtime import Shared
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -138,21 +135,6 @@ def test_batch_does_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str,
     assert_same(model, shuffled, alone)
 
 
-def test_eight_threads_keep_their_vectors_while_it_unloads(alone: dict[str, bytes]) -> None:
-    model = BuiltinEmbedder()
-    model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
-    texts = [text for text in TEXTS if len(text) < 100]
-
-    def work(seed: int) -> int:
-        for _ in range(5):
-            assert_same(model, random.Random(seed).sample(texts, 3), alone)
-            model.shared.expire()
-        return seed
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(work, range(8))) == list(range(8))
-
-
 @given(st.text(st.characters(), max_size=300))
 @settings(max_examples=100)
 def test_any_text_gives_a_finite_unit_vector(text: str) -> None:
@@ -187,22 +169,6 @@ def test_a_missing_file_is_told(copy: Path, name: str) -> None:
     (copy / name).unlink()
     with pytest.raises(ProviderError, match=f"{name} cannot be read"):
         BuiltinEmbedder(copy, copy)
-
-
-@pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
-def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
-    model = BuiltinEmbedder()
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ProviderError, match=f"a library cannot be loaded.*{library}"):
-        BuiltinEmbedder()
-    with pytest.raises(ProviderError, match=f"a library cannot be loaded.*{library}"):  # there, and broken
-        model.embed(["a text"], "query")
-
-
-def test_shipped_files_are_the_verified_ones() -> None:
-    for folder, files in ((builtin.FOLDER, builtin.FILES), (chinese.FOLDER, chinese.FILES)):
-        assert {path.name for path in folder.iterdir()} >= {"LICENSE", "NOTICE", *files}
-    assert sum(file.size for file in (*builtin.FILES.values(), *chinese.FILES.values())) < 60_000_000
 
 
 def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_names_lead_to_families() -> None:
         rows = [row for row in services._table()["model"] if re.search(row["pattern"], services.plain(model))]
         assert rows[0]["pattern"] == pattern, model
     for model in ("my-own-model", ""):
-        assert services.family(model) is services.UNKNOWN
+        assert services.family(model) == services.Family()
 
 
 REPRESENT = "Represent this sentence for searching relevant passages: "

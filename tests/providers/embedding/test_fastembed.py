@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.base.errors import MissingExtra, ProviderError
 from commonplace.providers import fastembed
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.fastembed import LocalEmbedder, load
@@ -126,33 +126,6 @@ def test_what_is_not_there_is_told_and_not_fetched(name: str, capfd: pytest.Capt
 
 
 @needs_fastembed
-def test_a_broken_model_is_told() -> None:
-    place = write_cache()
-    (place / "model.onnx").write_bytes(b"no graph")
-    with pytest.raises(ProviderError, match="tiny/mean cannot be loaded") as caught:
-        model().embed([TEXT], "query")
-    assert "\n" not in str(caught.value)
-    (place / "tokenizer_config.json").unlink()
-    with pytest.raises(ProviderError, match="tiny/mean cannot be loaded"):
-        model().embed([TEXT], "query")
-
-
-@needs_fastembed
-def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
-    place = write_cache()
-    from unittest.mock import patch
-
-    from fastembed import TextEmbedding
-
-    made = TextEmbedding(MEAN, cache_dir=str(fastembed.folder()), local_files_only=True)
-    with patch("fastembed.TextEmbedding", wraps=TextEmbedding, return_value=made) as asked:
-        fastembed.opened(fastembed.find(MEAN), fetch=True)
-        assert fastembed.place(fastembed.find(MEAN)) == place
-    assert asked.call_args.kwargs["local_files_only"] is False
-    assert asked.call_args.kwargs["cache_dir"] == str(fastembed.folder())
-
-
-@needs_fastembed
 def test_its_identity_changes_with_its_revision_and_nothing_is_loaded_for_it() -> None:
     place = write_cache()
     first, second = model(), model()
@@ -162,16 +135,6 @@ def test_its_identity_changes_with_its_revision_and_nothing_is_loaded_for_it() -
     assert second.embed([TEXT], "query").tobytes() == first.embed([TEXT], "query").tobytes()
     place.rename(place.with_name("another"))
     assert model().fingerprint != first.fingerprint
-
-
-@needs_fastembed
-def test_more_dimensions_than_it_has_are_refused() -> None:
-    write_cache()
-    for dimensions in (0, 7):
-        with pytest.raises(ConfigError, match="6 dimensions at most"):
-            model(dimensions=dimensions)
-    (row,) = model(dimensions=3).embed([TEXT], "passage")
-    assert np.linalg.norm(row) == pytest.approx(1)
 
 
 @needs_fastembed

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.config.credentials import Secret
@@ -91,31 +89,11 @@ def test_texts_become_unit_rows_in_order(model: RemoteEmbedder) -> None:
     assert model.learned == apis.DIMENSIONS
 
 
-def test_making_a_model_asks_nothing(make: Make, server: Server) -> None:
-    model = make()
-    assert model.name
-    assert model.scripts
-    assert model.fingerprint
-    assert model.embed([], "passage").shape[0] == 0
-    assert server.requests == []
-
-
 def test_shorter_vectors_are_asked_for_and_made_unit_rows(make: Make) -> None:
     model = make(dimensions=5)
     assert model.learned == 5
     (row,) = model.embed(["tea"], "passage")
     np.testing.assert_allclose(row, expected(model, "tea", "passage", 5), atol=1e-6)
-
-
-def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None:
-    model.embed([f"{'word ' * (number % 90)}{number}" for number in range(700)], "passage")
-    limits = model.service
-    assert len(server.requests) > 2
-    assert server.most_in_flight <= limits.concurrency
-    for request in server.requests:
-        inputs = inputs_of(request)
-        assert len(inputs) <= limits.inputs
-        assert sum(map(packing.tokens, inputs)) <= limits.tokens
 
 
 SENTENCES = ["A sentence as people write them. ", "用中文写的一个句子。"]
@@ -246,26 +224,7 @@ def test_identity(make: Make, provider: str) -> None:
     assert make().fingerprint == one.fingerprint
 
 
-@given(st.lists(st.text(st.characters(), max_size=60), min_size=1, max_size=12))
-@settings(max_examples=15)
-def test_any_texts_keep_their_order(texts: list[str]) -> None:
-    server = Server(apis.APIS["ollama"])
-    model = EMBEDDERS.create(Spec("ollama", "my-own-model", base_url=server.url + "/v1"))
-    try:
-        rows = model.embed(texts, "passage")
-        alone = [model.embed([text], "passage")[0] for text in texts]
-        assert (rows == np.stack(alone)).all()
-    finally:
-        model.close()
-        server.close()
-
-
 class TestKeys:
-    def test_the_environment_may_hold_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
-        model = EMBEDDERS.create(Spec("openai", deadline_s=17))
-        assert model.name == "text-embedding-3-small (openai)"
-
     def test_but_it_goes_to_the_provider_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
         server = Server()

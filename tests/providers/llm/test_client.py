@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
-from commonplace.providers.attempts import TooLarge, Unanswered
+from commonplace.providers.attempts import Unanswered
 from commonplace.providers.cache import AnswerCache
 from commonplace.providers.costs import Budget, Ledger
 from commonplace.providers.fake import Answer, FakeModel
@@ -19,28 +19,6 @@ from tests.providers.server import Reply, Server
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
 SAID = Completion("On Tuesday.", "fake", 100, 20)
-
-
-class CountingBreaker:
-    """Lets calls through until it has seen a failure."""
-
-    def __init__(self) -> None:
-        self.log: list[str] = []
-        self.names: set[str] = set()
-
-    def check(self, name: str) -> None:
-        self.log.append("check")
-        self.names.add(name)
-        if "failed" in self.log:
-            raise ProviderError(name, "left alone for now")
-
-    def failed(self, name: str, error: ProviderError) -> None:
-        self.log.append("failed" if error.permanent and error.status != 400 else "failed for now")
-        self.names.add(name)
-
-    def succeeded(self, name: str) -> None:
-        self.log.append("succeeded")
-        self.names.add(name)
 
 
 def rows(ledger: Ledger) -> list[tuple[object, ...]]:
@@ -124,26 +102,6 @@ def test_a_repair_is_a_call_of_its_own_and_only_the_end_is_kept(ledger: Ledger, 
     assert (again.cached, again.data) == (True, {"day": "Tuesday"})
     assert len(model.requests) == 2
     assert [row[4] for row in rows(ledger)] == [0, 0, 1]
-
-
-def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
-    breaker = CountingBreaker()
-    too_long = TooLarge("fake", "too long", permanent=True)
-    odd = ProviderError("fake", "strange request", permanent=True, status=400)
-    wrong_key = ProviderError("fake", "wrong key", permanent=True, status=401)
-    client, model = made(ledger, SAID, too_long, odd, wrong_key, breaker=breaker)
-    client.complete(QUESTION)
-    for _ in range(4):
-        with pytest.raises(ProviderError):
-            client.complete(QUESTION)
-    told = ["check", "succeeded", "check"]
-    told += ["check", "failed for now", "check", "failed", "check"]
-    assert breaker.log == told
-    (name,) = breaker.names
-    assert name.partition("#")[0] == "fake/fake"
-    assert len(model.requests) == 4
-    assert len(rows(ledger)) == 4  # what was not asked is not recorded
-    assert reserved(ledger) == 0
 
 
 # --- tools ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.base.errors import MissingExtra, ProviderError
+from commonplace.base.errors import MissingExtra
 from commonplace.providers import fastembed
 from commonplace.providers.catalog import RERANKERS, Spec
 from commonplace.providers.fastembed import LocalReranker, folder, load_reranker
@@ -60,14 +60,6 @@ def test_scores_are_those_computed_by_hand(by_hand: Any) -> None:
     assert found.score("walnut tea", TEXTS) == pytest.approx(by_hand("walnut tea", TEXTS), abs=1e-6)
     long = "tea " * 3 + "walnut " * 60
     assert found.score(long, TEXTS) == pytest.approx(by_hand(long, TEXTS), abs=1e-6)
-
-
-@needs_fastembed
-def test_a_model_that_is_not_there_says_how_to_get_it() -> None:
-    told = rf"{NAME} is not on this machine; fetch {NAME} first"
-    with pytest.raises(ProviderError, match=told) as caught:
-        model()
-    assert caught.value.permanent
 
 
 @needs_fastembed

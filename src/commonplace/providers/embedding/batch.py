@@ -189,9 +189,8 @@ def embed_each(
 ) -> Iterator[tuple[list[int], Floats]]:
     """Embed passages by batches of a model that `supports` accepts: yield places of texts and unit rows.
 
-    The watcher wraps each start of a batch. A result counts as kept when the next one is requested. The
-    caller embeds directly what no batch takes or returns. Raises StillWorking when time is
-    up before a batch is done, ProviderError for a refused key, and what the watcher raises.
+    A result counts as kept when the next one is requested. The caller embeds directly what no batch takes or
+    returns. Raises StillWorking when time is up, ProviderError for a refused key, and as the watcher does.
     """
     import numpy as np
 
@@ -237,10 +236,7 @@ def embed_each(
 def _results(
     api: OpenAIBatches, model: RemoteEmbedder, job: Job, wanted: Mapping[str, object]
 ) -> dict[str, Floats] | None:
-    """Return the wanted vectors of a batch by key, without those that cannot be used; None while it runs.
-
-    A batch that is unknown to the provider has none. Raises ProviderError for a refused key.
-    """
+    """Return the usable, wanted vectors of a batch by key; None while it runs, none of an unknown batch."""
     rows: dict[str, Floats] = {}
     length = model.learned
     try:

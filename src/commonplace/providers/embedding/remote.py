@@ -79,15 +79,12 @@ class RemoteEmbedder:
         return f"{self.service.name}-1{place}:{model}:{size}:{digest}"
 
     def embed(self, texts: Sequence[str], kind: Kind, watcher: Watcher = unwatched) -> Floats:
-        """Embed texts as (n, dimensions) float32 unit rows before the deadline of their kind.
+        """Embed texts as (n, dimensions) float32 unit rows before the deadline of their kind, all or none.
 
-        Raises ProviderError; then no vector of the call is returned, and the watcher alone knows of those
-        that came.
+        Raises ProviderError.
         """
         import numpy as np
 
-        if not texts:
-            return np.zeros((0, self.learned or self.family.dimensions), np.float32)
         spec, service, prefix = self._spec, self.service, self.family.prefix(kind)
         inputs = [self.prepare(text, kind) for text in texts]
         deadline = Deadline(spec.query_deadline_s if kind == "query" else spec.deadline_s)
@@ -125,11 +122,7 @@ class RemoteEmbedder:
     def checked(
         self, vectors: Sequence[object], count: int, expected: int = 0, *, patch: bool = False
     ) -> Floats:
-        """Make (count, dimensions) float32 unit rows of vectors, as `unit_rows` does. Raises ProviderError.
-
-        Their length is the requested or the `expected` one; otherwise the latest answer decides, and
-        an index refuses another length than its own.
-        """
+        """Make unit rows, as `unit_rows` does, of the requested or else the `expected` length (0: any)."""
         rows = unit_rows(self.service.name, vectors, count, patch=patch)
         expected = self.requested_dimensions or expected
         if expected not in (0, rows.shape[1]):
@@ -143,10 +136,9 @@ load = RemoteEmbedder
 
 
 def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
-    """Return a specification of the model that a fingerprint names, if its provider is the same.
+    """Return a specification of the model that a fingerprint names, if its provider is that of `spec`.
 
-    Address and key stay those of `spec`. An address in the fingerprint is not looked at; who uses the model
-    compares its fingerprint.
+    Address and key stay those of `spec`: an address in the fingerprint is not used (decision 16).
     """
     parts = _FINGERPRINT.fullmatch(fingerprint)
     if parts is None or parts["provider"] != spec.provider:
@@ -207,9 +199,9 @@ class GuardedEmbedder(Guard):
     batches: Batches | None = None  # embeds passages by the provider's batches, where that is wanted
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
-        """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError, BudgetExceeded.
+        """Embed texts as (n, dimensions) float32 unit rows, as the index keeps them (int8), cached or not.
 
-        The rows are those that the index would keep (int8), cached or not.
+        Raises ProviderError, BudgetExceeded.
         """
         if not texts:
             return unpack([])
@@ -227,10 +219,9 @@ class GuardedEmbedder(Guard):
         return unpack(same_length(self.provider, [known[key] for key in keys]))
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
-        """Yield places of passages and their unit rows (n, dimensions) as they come, by batches at last.
+        """Yield places of passages and their unit rows (n, dimensions) as they come, by `batches` at last.
 
-        Only where it has `batches`. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
-        the rest comes with a later call.
+        Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when the rest comes with a later call.
         """
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = self.known(keys)

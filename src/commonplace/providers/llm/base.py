@@ -39,10 +39,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model asks for; `arguments` is JSON as the model wrote it, valid or not.
-
-    Every call of an answer has its own `id`, also where a server omits it.
-    """
+    """A call that a model asks for, with an `id` of its own; `arguments` is JSON as it wrote it, or not."""
 
     id: str
     name: str
@@ -61,19 +58,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a model.
-
-    `logprobs` is how many likely first tokens to report. `deadline_s` bounds the call with
-    all its retries. `purpose` goes into the ledger and nowhere else.
-    """
+    """A request to a model."""
 
     messages: tuple[Message, ...]
     schema: Schema | None = None
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = MAX_TOKENS
-    logprobs: int = 0
-    deadline_s: float = DEADLINE_S
-    purpose: str = ""
+    logprobs: int = 0  # likely first tokens to report
+    deadline_s: float = DEADLINE_S  # of the call with all its retries
+    purpose: str = ""  # for the ledger
 
 
 @dataclass(frozen=True, slots=True)

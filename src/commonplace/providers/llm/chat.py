@@ -41,10 +41,7 @@ class ChatModel:
         self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.name)
 
     def answer(self, request: Request) -> Completion:
-        """Answer a request: again after passing faults, without what the server refuses of it.
-
-        Raises ProviderError.
-        """
+        """Answer a request, again after passing faults, without what is refused. Raises ProviderError."""
         deadline = Deadline(request.deadline_s)
 
         def ask() -> Completion:
@@ -99,23 +96,20 @@ def body(model: str, request: Request, dialect: Dialect) -> dict[str, Any]:
     messages = list(request.messages)
     parameters: dict[str, Any] = {"temperature": 0.0}
     if request.schema is not None:
-        named = {"name": "answer", "schema": request.schema, "strict": schemas.is_closed(request.schema)}
+        if dialect.schema != "words":
+            parameters["response_format"] = {"type": dialect.schema}
         if dialect.schema == "json_schema":
-            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif dialect.schema == "json_object":
-            parameters["response_format"] = {"type": "json_object"}
-        if dialect.schema != "json_schema":
-            # At the end of the last message, where small models heed it best.
+            named = {"name": "answer", "schema": request.schema, "strict": schemas.is_closed(request.schema)}
+            parameters["response_format"]["json_schema"] = named
+        else:  # at the end of the last message, where small models heed it best
             words = f"{messages[-1].content}\n\n{schemas.instruction(request.schema)}"
             messages[-1] = replace(messages[-1], content=words)
     if request.tools:
-        parameters["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
-            }
-            for t in request.tools
-        ]
+        functions = (
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in request.tools
+        )
+        parameters["tools"] = [{"type": "function", "function": function} for function in functions]
     if request.logprobs:
         parameters |= {"logprobs": True, "top_logprobs": request.logprobs}
     kept = {name: value for name, value in parameters.items() if name not in dialect.without}
@@ -125,19 +119,10 @@ def body(model: str, request: Request, dialect: Dialect) -> dict[str, Any]:
 def _turn(message: Message) -> dict[str, Any]:
     """Return a message of a request."""
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.calls:
-        turn["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                # Chat templates of servers parse the arguments, and fail.
-                "function": {
-                    "name": call.name,
-                    "arguments": call.arguments if _is_json(call.arguments) else "{}",
-                },
-            }
-            for call in message.calls
-        ]
+    for call in message.calls:
+        # Chat templates of servers parse the arguments, and fail.
+        function = {"name": call.name, "arguments": call.arguments if _is_json(call.arguments) else "{}"}
+        turn.setdefault("tool_calls", []).append({"id": call.id, "type": "function", "function": function})
     if message.answers:
         turn["tool_call_id"] = message.answers
     return turn

@@ -35,14 +35,11 @@ if TYPE_CHECKING:
 
 
 class Estimate(NamedTuple):
-    """The expected cost of a call: `tokens_in` about, `tokens_out` at most, `dollars` or None if unknown.
+    """The expected cost of a call; one that the cache answers is free."""
 
-    A call that the cache answers is free.
-    """
-
-    tokens_in: int
-    tokens_out: int
-    dollars: float | None
+    tokens_in: int  # about
+    tokens_out: int  # at most
+    dollars: float | None  # None: no known price
     cached: bool = False
 
 
