@@ -203,6 +203,10 @@ def test_collections_that_cannot_be_added(root: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=words):
             config.add_collection(root, name, path)
+    (root / "会").mkdir()
+    assert [config.add_collection(root, None, "会").name, config.add_collection(root, None, "./会/").name] == [
+        "folder", "folder-2",
+    ]  # fmt: skip
     with pytest.raises(UnknownCollection, match="known: a"):
         config.remove_collection(root, "b")
     with pytest.raises(UnknownCollection):
@@ -271,6 +275,21 @@ def test_mistakes_of_the_named_tables(root: Path, text: str, told: str) -> None:
         config.load(root)
     with pytest.raises(ConfigError, match=told):  # nothing is written beside a mistake, wherever it is
         config.set_values({"search.limit": 5})
+
+
+def test_a_text_of_the_owners_replaces_the_file(root: Path) -> None:
+    file = write(root, "# a\n")
+    assert config.rewrite(b"# a\n", b"# b\n") == file
+    for before, after, workspace, told in (
+        (b"# a\n", b"# c\n", None, "changed meanwhile"),
+        (b"# b\n", b"[search]\nlimit = 0\n", None, "must be an integer"),
+        (b"", b"[search]\nlimit = 0\n", root, "must be an integer"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            config.rewrite(before, after, workspace=workspace)
+    assert file.read_text() == "# b\n"
+    config.rewrite(b"", b"[search]\nlimit = 4\n", workspace=root)
+    assert config.load(root).search.limit == 4
 
 
 def test_what_another_did_meanwhile_to_a_name_counts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

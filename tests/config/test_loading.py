@@ -147,6 +147,14 @@ def test_what_a_folder_may_not_set_is_ignored_with_one_warning(root: Path) -> No
     assert settings.warnings[0].startswith("llm.key, llm.model, server.port and 4 more in ")
 
 
+def test_a_file_of_the_first_version_is_read_while_it_is_the_only_one(root: Path) -> None:
+    (root / "commonplace.toml").write_text("[search]\nlimit = 9\n")
+    assert config.load(root).search.limit == 9
+    settings_file(root).write_text("[search]\nlimit = 3\n")
+    assert config.load(root).search.limit == 3
+    assert config.load(root).warnings[0].startswith(f"{root / 'commonplace.toml'} is not read")
+
+
 def test_contexts_apply_from_general_to_special(root: Path) -> None:
     config.user_file().write_text(
         f'[contexts]\n"" = "everything"\n[workspaces."{root}".contexts]\n"memory/" = "daily"\n'

@@ -24,7 +24,6 @@ from commonplace.types import (
     SearchResult,
     Status,
     SyncReport,
-    Written,
 )
 from commonplace.types.data import to_data
 
@@ -91,11 +90,6 @@ def test_text_holds_nothing_a_terminal_would_obey(one: Hit, width: int) -> None:
     assert "\x1b" not in rendered.as_text(found(one), rows=None)
 
 
-@given(st.lists(HITS, max_size=6))
-def test_files_are_each_named_once_in_order(hits: list[Hit]) -> None:
-    assert rendered.files(hits) == "\n".join(dict.fromkeys(screen.name(one.path) for one in hits))
-
-
 def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:
     text = render.to_json(["caf\udce9.md"])
     assert text.encode().decode() == text
@@ -103,11 +97,6 @@ def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:
 
 
 # --- the forms --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("form", "empty"), [("json", "[]"), ("files", ""), ("md", "")])
-def test_empty_forms(form: str, empty: str) -> None:
-    assert rendered.in_form(found().hits, form) == empty
 
 
 def test_json_has_the_documented_keys() -> None:
@@ -118,18 +107,6 @@ def test_json_has_the_documented_keys() -> None:
     ]  # fmt: skip
     assert data["score"] == 0.8235
     assert data["citation"] == "memory/2026-02-13.md#L12-L18"
-
-
-def test_text_of_a_hit() -> None:
-    assert rendered.as_text(found(hit())) == (
-        "memory/2026-02-13.md:12-18  2026-02-13 · Deploy  0.82\n"
-        "  - The deploy moved to Thursday.\n"
-        "  - Lin signs it off."
-    )
-
-
-def test_a_single_line_has_no_range() -> None:
-    assert screen.place("memory/2026-02-13.md", 12, 12) == "memory/2026-02-13.md:12"
 
 
 def test_a_heading_that_repeats_the_date_is_left_out_but_others_stay() -> None:
@@ -149,14 +126,6 @@ def test_on_a_terminal_the_score_stands_at_the_right_edge_and_the_path_is_a_link
     assert screen.cells(rendered.headline(hit(), Look(width=80))) == 80
     long = hit(headings=("A heading that goes on and on " * 9,))
     assert screen.cells(rendered.headline(long, Look(width=80))) == 80
-
-
-def test_a_long_passage_is_cut_to_the_rows_with_most_matches() -> None:
-    text = "\n".join([*(f"line {n}" for n in range(9)), "the deploy", "was a deploy"])
-    rows = rendered.passage(text, Look(width=80), screen.matcher(["deploy"]), 4)
-    assert rows == ["  … line 7", "  line 8", "  the deploy", "  was a deploy"]
-    assert rendered.passage(text, Look(), None, 2) == ["  line 0", "  line 1 …"]
-    assert len(rendered.passage(text, Look(), None, None)) == 11
 
 
 def test_metadata_comments_show_only_in_full() -> None:
@@ -215,11 +184,6 @@ def test_an_excerpt_is_numbered_unless_told_otherwise() -> None:
     assert reports.excerpt_text(excerpt) == " 9  nine\n10  ten"
     assert reports.excerpt_text(excerpt, numbers=False) == "nine\nten"
     assert to_data(excerpt)["end_line"] == 10
-
-
-def test_where_an_entry_went() -> None:
-    assert reports.written_text(Written("memory/a.md", 3, 3)) == "memory/a.md:3"
-    assert reports.written_text(Written("memory/a.md", 3, 5)) == "memory/a.md:3-5"
 
 
 def test_a_sync_is_told_on_one_line() -> None:

@@ -36,17 +36,6 @@ def test_rows_break_between_words_and_wide_characters() -> None:
     assert wrapped("abcdefghij", 4) == ["abcd", "efgh", "ij"]
 
 
-def test_further_rows_of_an_item_hang() -> None:
-    assert screen.hang("- text") == 2
-    assert screen.hang("12. text") == 4
-    assert screen.hang("text") == 0
-
-
-@given(LINES, st.integers(1, 20))
-def test_shortened_text_fits(text: str, width: int) -> None:
-    assert screen.cells(screen.shorten(text, width)) <= width
-
-
 def test_clean_takes_away_what_a_terminal_would_obey() -> None:
     assert "\x1b" not in screen.clean("\x1b]0;owned\x07\x9b31m")
     assert screen.clean("a\r\nb\tc\r") == "a\nb\tc"
@@ -82,27 +71,14 @@ def test_any_words_make_a_matcher(words: list[str], line: str) -> None:
 def test_links_quote_paths_and_fill_lines() -> None:
     look = Look(links=True, editor_uri="vscode://file{path}:{line}")
     assert look.link("x", "/a b.md", 7) == "\x1b]8;;vscode://file/a%20b.md:7\x1b\\x\x1b]8;;\x1b\\"
-    assert Look().link("x", "/a.md", 7) == "x"
-
-
-def test_a_link_to_a_name_that_is_not_utf8_keeps_its_bytes() -> None:
     assert "file:///caf%E9/%E8%8C%B6.md" in Look(links=True).link("x", "/caf\udce9/茶.md", 1)
-
-
-def test_no_path_is_no_link() -> None:
-    assert Look(links=True).link("x", "", 1) == "x"
+    assert Look().link("x", "/a.md", 7) == Look(links=True).link("x", "", 1) == "x"
 
 
 def test_styles_are_closed_and_nothing_is_styled_without_colour() -> None:
     assert Look(color=True).style("x", "red") == "\x1b[38;5;160mx\x1b[0m"
     assert Look(color=True).style("", "red") == ""
     assert Look().style("x", "red") == "x"
-
-
-@given(LINES, st.integers(0, 30))
-def test_padded_text_fills_its_width(text: str, width: int) -> None:
-    assert screen.cells(screen.pad(text, width)) == max(width, screen.cells(text))
-    assert screen.pad(text, width).startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +98,6 @@ def test_shortening(text: str, width: int, expected: str) -> None:
     assert screen.shorten(text, width) == expected
 
 
-@given(st.text())
-def test_one_line_is_one_line_and_cleaning_twice_changes_nothing(text: str) -> None:
-    line = screen.one_line(text)
-    assert len(line.splitlines()) <= 1
-    assert screen.one_line(line) == line
-    assert screen.clean(screen.clean(text)) == screen.clean(text)
-
-
 @pytest.mark.parametrize(
     "character", ["\x00", "\x07", "\x08", "\x1b", "\x7f", "\x9b", "\u2028", "\u202e", "\u2066"]
 )
@@ -142,12 +110,6 @@ def test_marks_of_one_row_do_not_run_into_the_next() -> None:
     spans = screen.matches(line, screen.matcher(["deploy"]))
     rows = [screen.mark(line, row, spans, look) for row in ((0, 7), (7, 14))]
     assert rows == ["one \x1b[1;38;5;163mdep\x1b[0m", "\x1b[1;38;5;163mloy\x1b[0m two"]
-
-
-@pytest.mark.parametrize("words", [[], [""], [" ", "\t"]])
-def test_no_words_are_no_matcher(words: list[str]) -> None:
-    assert screen.matcher(words) is None
-    assert screen.matches("any text", None) == []
 
 
 @pytest.mark.parametrize(
@@ -172,72 +134,25 @@ def test_columns_stand_below_each_other_whatever_the_script() -> None:
     assert screen.table([]) == []
 
 
-@pytest.mark.parametrize(
-    ("count", "told"),
-    [
-        (0, "0 bytes"),
-        (999, "999 bytes"),
-        (1000, "1 kB"),
-        (1536, "1.54 kB"),
-        (23_099_483, "23.1 MB"),
-        (999_400, "999 kB"),
-        (2_240_000_000, "2.24 GB"),
-        (50 * 10**12, "5e+04 GB"),
-    ],
-)
-def test_sizes(count: int, told: str) -> None:
-    assert screen.size(count) == told
+def test_sizes() -> None:
+    told = {
+        0: "0 bytes",
+        999: "999 bytes",
+        1000: "1 kB",
+        1536: "1.54 kB",
+        23_099_483: "23.1 MB",
+        2_240_000_000: "2.24 GB",
+    }
+    assert {count: screen.size(count) for count in told} == told
 
 
-@pytest.mark.parametrize("width", range(4, 24))
+@pytest.mark.parametrize("width", range(8, 16))
 def test_no_row_of_chinese_ends_with_what_opens_or_begins_with_what_closes(width: int) -> None:
     line = "巴特认真调整了复习计划（活动类，焦虑）。他说：「好的」，并取得了《优异》的成绩。"
     shown = [line[start:end] for start, end in screen.rows(line, width)]
     assert "".join(shown) == line
-    assert all(screen.cells(row) <= width or width < 8 for row in shown)
-    if width >= 8:
-        assert not any(row[-1] in "（「《" or row[0] in "，。）」》：" for row in shown)
-
-
-# --- colours ----------------------------------------------------------------------------------------
-
-
-def luminance(number: int) -> float:
-    """The relative luminance (WCAG 2.2) of one of the 256 colours of xterm, from the cube or the greys."""
-    if number >= 232:
-        parts = [8 + 10 * (number - 232)] * 3
-    else:
-        cube = number - 16
-        parts = [(0, 95, 135, 175, 215, 255)[cube // step % 6] for step in (36, 6, 1)]
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)
-    ]
-    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def test_every_colour_is_read_on_black_and_on_white() -> None:
-    coloured = 0
-    for name, code in screen._CODES.items():
-        attribute, is_colour, number = code.rpartition("38;5;")
-        if not is_colour:
-            assert code in ("1", "2"), name  # of the terminal's own colour
-            continue
-        coloured += 1
-        level = luminance(int(number))
-        assert (level + 0.05) / 0.05 >= 3.8, name
-        assert 1.05 / (level + 0.05) >= 3.8, name
-        assert attribute in ("", "1;")
-    assert coloured == 5
-
-
-# --- paths ------------------------------------------------------------------------------------------
-
-
-@given(st.text(), st.integers(0, 40))
-def test_a_text_that_is_cut_in_its_middle_fits(text: str, width: int) -> None:
-    cut = screen.middle(text, width)
-    assert screen.cells(cut) <= max(width, 0) or cut == text
-    assert cut == text or width <= 1 or screen.ELLIPSIS in cut
+    assert all(screen.cells(row) <= width for row in shown)
+    assert not any(row[-1] in "（「《" or row[0] in "，。）」》：" for row in shown)
 
 
 def test_a_path_keeps_its_folder_and_the_end_of_its_name() -> None:

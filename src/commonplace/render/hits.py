@@ -6,9 +6,9 @@ Every form is well-formed for any text: a note may hold what a terminal obeys.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, groupby, pairwise
+from operator import itemgetter
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from commonplace.types import Factor, SearchResult
 
 PASSAGE_ROWS = 4  # rows of a passage that are shown by default
-# Mean cells of a row: of shown rows without a terminal, and of a passage of short lines.
-ROW_CELLS, SHORT_CELLS = 160, 80
-PARTS = 4  # of what is shown of a line that is cut around its matches
+ROW_CELLS = 160  # of a row without a terminal
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
 INDENT = "  "
 _CUT = f" {screen.ELLIPSIS}"
@@ -79,10 +77,10 @@ def row(hit: Hit) -> Row:
     heading = next((name for name in reversed(names) if name and name != bare.date), "")
     room = 4 * ROW_TOKENS - estimates.quarters(bare.text) - 1
     if estimates.quarters(heading) > room:
-        end, room = 0, room - estimates.quarters(screen.ELLIPSIS)
-        while end < len(heading) and (room := room - estimates.quarters(heading[end])) >= 0:
-            end += 1
-        heading = heading[:end].rstrip() + screen.ELLIPSIS if end else ""
+        heading = heading[: max(0, room)]
+        while heading and estimates.quarters(heading + screen.ELLIPSIS) > room:
+            heading = heading[:-1]
+        heading = heading and heading.rstrip() + screen.ELLIPSIS
     return bare._replace(heading=heading)
 
 
@@ -235,46 +233,37 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     return "  ".join([shown, *behind, *filter(None, [value])])
 
 
-class _Row(NamedTuple):
-    """A row of a passage: its line (from 0), its part of that line, and the number of matching characters."""
-
-    line: int
-    span: Span
-    matches: int
-
-
 def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
     """Return a passage's rows, indented and wrapped; of too many, neighbours with the most matches.
 
-    Blank lines and comments (the inline metadata of notes) are left out unless all rows are wanted. Of short
-    lines half as many more are shown before any is left out; a row of a table keeps its header. Without a
-    terminal a line is one row, and a long line is cut around its matches.
+    Blank lines and comments (the inline metadata of notes) are left out unless all rows are wanted. Without a
+    terminal the rows of a line are joined, and a long line is cut around its matches.
     """
     lines = _lines(text, whole=limit is None)
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     found = [screen.matches(line, pattern) for line in lines]
     hangs = [screen.hang(line) if width else 0 for line in lines]
     rows = [
-        _Row(at, span, _matched(found[at], span))
+        (at, start, stop)
         for at, line in enumerate(lines)
         if line or limit is None
-        for span in screen.rows(line, width, hangs[at])
+        for start, stop in screen.rows(line, width or (limit and ROW_CELLS), hangs[at])
     ]
-    chosen: Sequence[int] = range(len(rows))
+    first, last = 0, len(rows)
     if limit is not None and len(rows) > limit:
-        rows = [row for row in rows if not _MARK.match(lines[row.line])]
-        chosen = _chosen(rows, lines, limit)
-    shown = [rows[at] for at in chosen]
-    if limit is not None and width is None:
-        shown = _narrowed(shown, lines, found, limit * ROW_CELLS)
+        rows = [row for row in rows if not _MARK.match(lines[row[0]])]
+        first, last = _densest([_matched(found[at], span) for at, *span in rows], limit)
+    shown = rows[first:last]
+    if width is None:
+        joined = (list(group) for _, group in groupby(shown, key=itemgetter(0)))
+        shown = [(group[0][0], group[0][1], group[-1][2]) for group in joined]
     texts = []
-    for row, above, at in zip(shown, [-1, *chosen], chosen, strict=False):
-        line, (start, stop) = lines[row.line], row.span
-        drawn = " " * (hangs[row.line] if start else 0) + screen.mark(line, row.span, found[row.line], look)
-        if at > above + 1 or (start and width is None):
+    for number, (at, start, stop) in enumerate(shown):
+        drawn = " " * (hangs[at] if start else 0) + screen.mark(lines[at], (start, stop), found[at], look)
+        if (first and not number) or (start and width is None):
             drawn = f"{screen.ELLIPSIS} {drawn.lstrip()}"
-        texts.append(drawn + _CUT if width is None and stop < len(line) else drawn)
-    if chosen and chosen[-1] < len(rows) - 1:
+        texts.append(drawn + _CUT if width is None and stop < len(lines[at]) else drawn)
+    if texts and last < len(rows):
         texts[-1] = texts[-1].removesuffix(_CUT) + _CUT
     return [INDENT + text for text in texts]
 
@@ -287,56 +276,23 @@ def _lines(text: str, *, whole: bool) -> list[str]:
     return [line.rstrip() for line in screen.clean(text).expandtabs(4).split("\n")]
 
 
-def _matched(spans: Sequence[Span], row: Span) -> int:
+def _matched(spans: Sequence[Span], row: Sequence[int]) -> int:
     """Count the characters of matches that reach into a row."""
-    return sum(stop - start for start, stop in screen.inside(spans, row))
+    return sum(stop - start for start, stop in screen.inside(spans, (row[0], row[1])))
 
 
-def _narrowed(
-    rows: Sequence[_Row], lines: Sequence[str], found: Sequence[Sequence[Span]], room: int
-) -> list[_Row]:
-    """Cut the longest of whole lines around their matches, so that all have `room` cells together."""
-    widths = [screen.cells(lines[row.line]) for row in rows]
-    # The most cells that each line may have.
-    share = bisect_right(range(room + 1), room, key=lambda most: sum(min(one, most) for one in widths)) - 1
-    narrowed = []
-    for row, width in zip(rows, widths, strict=True):
-        if width > share:
-            spans = screen.rows(lines[row.line], max(20, share // PARTS))
-            parts = [_Row(row.line, span, _matched(found[row.line], span)) for span in spans]
-            window = _densest(parts, min(PARTS, len(parts)))
-            row = row._replace(span=(parts[window.start].span[0], parts[window.stop - 1].span[1]))
-        narrowed.append(row)
-    return narrowed
-
-
-def _chosen(rows: Sequence[_Row], lines: Sequence[str], limit: int) -> Sequence[int]:
-    """Choose the rows to show: all of a few short lines, else the densest and the header of their table."""
-    is_short = sum(screen.cells(lines[at]) for at in {row.line for row in rows}) <= limit * SHORT_CELLS
-    if len(rows) <= limit + (limit // 2 if is_short else 0):
-        return range(len(rows))
-    window = _densest(rows, limit)
-    header = window.start
-    in_table = [lines[row.line].lstrip().startswith("|") for row in rows]
-    while header and in_table[header] and in_table[header - 1] and lines[rows[header].line - 1]:
-        header -= 1
-    if header == window.start or limit < 2:
-        return window
-    window = _densest(rows, limit - 1)
-    return window if header in window else [header, *window]
-
-
-def _densest(rows: Sequence[_Row], size: int) -> range:
-    """Return neighbouring rows with the most matches; of several the first that begins with a match.
+def _densest(matches: Sequence[int], size: int) -> tuple[int, int]:
+    """Return the range of neighbouring rows with the most matches; of several the first that begins with one.
 
     Text behind a match says more than text before it: of a question the answer.
     """
-    sums = [0, *accumulate(row.matches for row in rows)]
-    weights = [sums[at + size] - sums[at] for at in range(len(rows) - size + 1)]
+    sums = [0, *accumulate(matches)]
+    starts = range(max(1, len(matches) - size + 1))
+    weights = [sums[min(at + size, len(matches))] - sums[at] for at in starts]
     most = max(weights)
-    starts = [at for at, weight in enumerate(weights) if weight == most] if most else [0]
-    start = next((at for at in starts if rows[at].matches), starts[-1])
-    return range(start, start + size)
+    best = [at for at in starts if weights[at] == most]
+    start = next((at for at in best if sum(matches[at : at + 1])), best[-1] if most else 0)
+    return start, min(start + size, len(matches))
 
 
 def explanation(hit: Hit) -> str:

@@ -6,7 +6,7 @@ As JSON they are what `commonplace.types.data.to_data` makes of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -393,10 +393,7 @@ def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
     blocks = [_labelled(_usage_rows(usage), look)]
     days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days[-_DAYS_SHOWN:]]
-    found, opened = (
-        [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in uses]
-        for uses in (usage.most_found, usage.most_opened)
-    )
+    found = [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in usage.most_found]
     width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
     unanswered = [
         (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
@@ -408,7 +405,6 @@ def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     for head, right, rows in (
         (("day", "searches", "recalls", "gets"), (1, 2, 3), days if usage.questions else []),
         (("found", "opened", "most often found"), (0, 1), found),
-        (("found", "opened", "most often opened"), (0, 1), opened),
         (("times", "last", "found nothing"), (0,), unanswered),
         (("date", "size", title), (1,), unread),
     ):
@@ -427,21 +423,14 @@ def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
         nouns = (("searches", "search"), ("recalls", "recall"), ("gets", "get"))
         asked = [count(sum(getattr(day, name) for day in usage.days), noun, name) for name, noun in nouns]
         yield "asked", f"{' · '.join(asked)} · median {usage.median_ms:.0f} ms"
-        levels = _counts(usage.levels, LEVEL_NAMES.__getitem__)
-        yield "answered", f"{_share(usage.answered, usage.questions)} · {levels}"
+        yield "answered", _share(usage.answered, usage.questions)
         if usage.answered:
-            ranks = _counts(usage.opened_ranks, "rank {}".format)
-            mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
-            yield "opened", " · ".join([_share(usage.opened, usage.answered), *mean])
+            yield "opened", _share(usage.opened, usage.answered)
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
     if usage.late:
         yield "too late", f"{count(usage.late, 'answer')} of hooks came after their deadline"
     if usage.missed:
         yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
-
-
-def _counts(numbers: Mapping[int, int] | None, name: Callable[[int], str]) -> str:
-    return ", ".join(f"{name(key)}: {number:,}" for key, number in sorted((numbers or {}).items()))
 
 
 def _share(part: int, whole: int) -> str:

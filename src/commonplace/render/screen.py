@@ -50,7 +50,6 @@ _LATIN = "0-9A-Za-z\u00c0-\u024f"
 _PART = r"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9]))"
 _BEGINS = f"(?:(?<![{_LATIN}])|{_PART})"
 _ENDS = f"(?:(?![{_LATIN}])|{_PART})"
-_BETWEEN = r"[ .()/-]{0,3}"  # two digits of a telephone number
 
 Span = tuple[int, int]  # half-open range of characters
 
@@ -265,13 +264,6 @@ def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
 def _pattern(term: str) -> str:
     words = re.findall(r"[^\W_]+", term)
     begins, ends = (_BEGINS, _ENDS) if term.isascii() else ("", "")
-    if term.isascii() and term.isdecimal():
-        from commonplace.language import lexicon  # few questions hold a number
-
-        if lexicon.NUMBER_LEAST <= len(term) <= lexicon.NUMBER_MOST:
-            # In any groups; of the last digits of a telephone number all that stands before them as well.
-            further = rf"(?:[0-9]{_BETWEEN}){{0,8}}" if len(term) == lexicon.NUMBER_ENDING else ""
-            return begins + further + _BETWEEN.join(term) + ends
     if term.endswith("*") and words:
         return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + r"[^\W_]{0,99}"
     if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():

@@ -24,17 +24,17 @@ OPENED_S = 1800.0  # what is read so long after the last question that found it 
 MOST = 10  # notes in a list, and questions
 MOST_NEWS = 500  # questions at a time, and openings
 _DAY = "strftime('%Y-%m-%d', {}, 'unixepoch', 'localtime')"
-# Openings, each with the hits on its note of the last question before it, by the same agent, that found it.
+# Notes that were opened, each with the last question before it, by the same agent, that found it.
 _OPENED = f"""
 WITH led AS (
-    SELECT o.path, o.start_line, o.end_line, (
+    SELECT o.path, (
         SELECT q.id FROM questions q JOIN hits h ON h.question = q.id AND h.path = o.path
         WHERE q.at BETWEEN o.at - {OPENED_S} AND o.at AND q.agent = o.agent
         ORDER BY q.at DESC, q.id DESC LIMIT 1) AS question
     FROM openings o WHERE o.at >= :since)
-SELECT q.id, h.path, h.docid, h.rank, h.end_line >= led.start_line AND h.start_line <= led.end_line
+SELECT DISTINCT q.id, h.path, h.docid
 FROM led JOIN questions q ON q.id = led.question JOIN hits h ON h.question = q.id AND h.path = led.path
-WHERE q.at >= :since ORDER BY q.id, h.rank
+WHERE q.at >= :since
 """
 
 
@@ -68,7 +68,7 @@ def _summed(
     since: float,
 ) -> Usage:
     now_at = _Places(note for note, _ in notes)
-    ranks, openings = _opened(connection, since, now_at)
+    opened, openings = _opened(connection, since, now_at)
     found = _found(connection, since, now_at)
     ever = _found(connection, 0.0, now_at) if since else found
     ((answered, tokens, all_tokens),) = _rows(
@@ -91,14 +91,11 @@ def _summed(
         time.strftime("%Y-%m-%d", time.localtime(began)),
         _days(connection, since),
         answered,
-        sum(ranks.values()),
-        ranks,
+        opened,
         float(times[len(times) // 2][0]) if times else 0.0,
         tokens,
         all_tokens,
-        dict(_rows(connection, "SELECT level, count(*) FROM questions WHERE at >= ? GROUP BY 1", since)),
         tuple(sorted(uses, key=lambda use: (-use.found, -use.opened, use.path))[:MOST]),
-        tuple(sorted((u for u in uses if u.opened), key=lambda u: (-u.opened, -u.found, u.path))[:MOST]),
         tuple(Unanswered(*row) for row in unanswered),
         tuple(note for note, changed in notes if changed < began and note.path not in ever),
         empty.missed,
@@ -149,24 +146,10 @@ def _found(connection: apsw.Connection, since: float, now_at: _Places) -> Mappin
     return found
 
 
-def _opened(
-    connection: apsw.Connection, since: float, now_at: _Places
-) -> tuple[Mapping[int, int], Mapping[str, int]]:
-    """The ranks of opened hits, a question each, and how many questions each note was opened for.
-
-    Of a note the hit counts whose lines were read, else its best one.
-    """
-    read: dict[tuple[int, str], int] = {}
-    best: dict[tuple[int, str], int] = {}
-    for question, path, docid, rank, overlaps in connection.execute(_OPENED, {"since": since}):
-        key = question, now_at(path, docid)
-        best.setdefault(key, rank)
-        if overlaps:
-            read.setdefault(key, rank)
-    first: dict[int, int] = {}
-    for (question, _), rank in {**best, **read}.items():
-        first[question] = min(rank, first.get(question, rank))
-    return dict(sorted(Counter(first.values()).items())), Counter(note for _, note in best)
+def _opened(connection: apsw.Connection, since: float, now_at: _Places) -> tuple[int, Mapping[str, int]]:
+    """How many questions led to an opened note, and how many each note was opened for."""
+    pairs = {(id_, now_at(*note)) for id_, *note in connection.execute(_OPENED, {"since": since})}
+    return len({id_ for id_, _ in pairs}), Counter(note for _, note in pairs)
 
 
 def _rows(connection: apsw.Connection, statement: str, *values: float | str) -> list[Any]:

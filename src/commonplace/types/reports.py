@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -254,33 +253,24 @@ class Usage:
     days: tuple[UsageDay, ...] = ()
     answered: int = 0
     opened: int = 0
-    opened_ranks: Mapping[int, int] | None = None
     median_ms: float = 0.0
     tokens: int = 0
     all_tokens: int = 0
-    levels: Mapping[int, int] | None = None
     most_found: tuple[NoteUse, ...] = ()
-    most_opened: tuple[NoteUse, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     never_found: tuple[NoteInfo, ...] = ()
     missed: int = 0
     late: int = 0
 
     JSON: ClassVar = (
-        "recording store since days answered opened opened_ranks median_ms tokens all_tokens levels"
-        " most_found most_opened unanswered never_found missed late questions reciprocal_rank:4"
+        "recording store since days answered opened median_ms tokens all_tokens"
+        " most_found unanswered never_found missed late questions"
     )
 
     @property
     def questions(self) -> int:
         """How many searches and recalls there were."""
         return sum(day.searches + day.recalls for day in self.days)
-
-    @property
-    def reciprocal_rank(self) -> float:
-        """The mean of 1/rank over the questions with an opened hit: 1 where it was always the first."""
-        ranks = self.opened_ranks or {}
-        return sum(count / rank for rank, count in ranks.items()) / max(1, sum(ranks.values()))
 
 
 State = Literal["ok", "warning", "wrong", "skipped"]

@@ -45,7 +45,7 @@ def test_values_are_as_their_classes_are_described() -> None:
     hit = Hit("a.md", 1, 2, "text", 0.5, "A", ("A",), None, "memory", "abc123")
     recall = Recall("q", "", 0, 10, (hit,), 2)
     status = Status("/w", "/i", 2, (), 1, 1, 1, 0, 0, 0, 1, "none")
-    usage = Usage(True, "/u", opened_ranks={1: 2}, levels=None)
+    usage = Usage(True, "/u", opened=2)
     for value in (hit, recall, status, usage):
         described = schema.of(type(value))
         assert schemas.problem(json.loads(json.dumps(to_data(value))), described) == ""
