@@ -274,7 +274,7 @@ def test_a_file_of_convention_that_leads_outside_is_refused(memory: Memory, tmp_
     context = build(memory, files=True)
     assert "OUTSIDE" not in context.text
     assert [left.why for left in context.left_out if left.what == "SOUL.md"] == [
-        "a symlink that leaves the workspace and its collections"
+        "leaves the workspace and its collections"
     ]
 
 

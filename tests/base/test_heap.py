@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base import heap
 from tests.cli.conftest import environment
 
 KEEPING = """
@@ -31,11 +30,3 @@ def test_what_is_free_is_given_back() -> None:
         [sys.executable, "-c", KEEPING], capture_output=True, text=True, env=environment(), check=True
     )
     assert int(done.stdout) > 40
-
-
-def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ctypes
-
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
-    heap.share()
-    heap.trim()

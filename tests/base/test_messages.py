@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 
-import pytest
-
 from commonplace.base import remedies
-from commonplace.base.database import FULL, QUOTA
+from commonplace.base.database import FULL
 from commonplace.base.errors import IndexUnavailable, NoteNotFound
 from commonplace.base.messages import message
 from commonplace.index.sqlite.schema import DAMAGED, UNWRITABLE
@@ -34,19 +32,13 @@ def test_errors_and_remedies_are_sentences_with_codes() -> None:
     assert remedies.say("models.use", "fake").data() == {"code": "remedy.models.use", "values": {"0": "fake"}}
 
 
-@pytest.mark.parametrize(
-    ("reason", "remedy"),
-    [
+def test_the_remedy_of_an_index_is_that_of_the_disk_where_a_sync_would_fail_as_well() -> None:
+    for reason, remedy in (
         (FULL, "disk.room"),
-        (QUOTA, "disk.room"),
         (UNWRITABLE, "files.readonly"),
         (DAMAGED, "sync"),
         ("x", "sync"),
-    ],
-)
-def test_the_remedy_of_an_index_is_that_of_the_disk_where_a_sync_would_fail_as_well(
-    reason: str, remedy: str
-) -> None:
-    error = IndexUnavailable("index.sqlite", reason)
-    assert (error.remedy.code, error.remedied().remedy.code) == (f"remedy.{remedy}", f"remedy.{remedy}")
-    assert str(error.remedied()) == f"index index.sqlite: {reason}; {error.remedy}"
+    ):
+        error = IndexUnavailable("index.sqlite", reason)
+        assert (error.remedy.code, error.remedied().remedy.code) == (f"remedy.{remedy}", f"remedy.{remedy}")
+        assert str(error.remedied()) == f"index index.sqlite: {reason}; {error.remedy}"

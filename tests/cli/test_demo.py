@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.errors import ConfigError
 from commonplace.cli import measurements as drawing
 from commonplace.demo import questions
 from tests.cli.conftest import called
@@ -32,13 +31,6 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     found = called("-w", folder, *question)
     assert b"kestrel/" in found.stdout
     assert called("demo", "--keep", folder).returncode == 1
-
-
-def test_in_the_clone_it_names_a_command_that_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("commonplace.base.installation.checkout", lambda: tmp_path)
-    with pytest.raises(ConfigError, match="such as `commonplace demo --keep ~/demo`, or go there"):
-        drawing._show(tmp_path / "kept", kept=True)
-    assert not (tmp_path / "kept").exists()
 
 
 def test_demo_fails_if_a_question_finds_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -105,7 +105,6 @@ def main(folder: Path) -> int:
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ConfigError("tasks", f"{folder} exists and is not empty; name a new folder")
-        paths.check_outside_clone(folder, "./run tasks ~/tasks")
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

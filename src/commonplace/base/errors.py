@@ -95,7 +95,7 @@ class _OfPath(CommonplaceError):
 
 
 NO_NOTE = said("note.missing", "no such note")
-OUTSIDE = said("path.outside", "lies outside the workspace and its collections")
+OUTSIDE = said("path.outside", "leaves the workspace and its collections")
 
 
 class NoteNotFound(CommonplaceError):

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 DISTRIBUTION = "commonplace-memory"  # `commonplace` is somebody else's package on PyPI
-_NAME, _BOUND = re.compile(r"[\w.\-\[\]]+"), re.compile(r"[<>=!~]+[^,\s]+")
 _MARKER = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
@@ -29,31 +28,20 @@ def requirements(extra: str) -> list[str]:
     with suppress(metadata.PackageNotFoundError):  # run from its source, never installed
         lines = metadata.requires(DISTRIBUTION) or []
     parts = [line.partition(";") for line in lines]
-    needs = [need for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
-    # The lower bound first, as people write it: metadata sort bounds as text.
-    return ["".join(_NAME.findall(need)[:1]) + ",".join(sorted(_BOUND.findall(need))[::-1]) for need in needs]
+    return [need.strip() for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
 
 
 def add(needed: Sequence[str], *, again: bool = False) -> str:
-    """Return the command that installs requirements into the environment of this program.
+    """Return the command that installs requirements into the environment of this program, by pip or else uv.
 
-    `again` replaces what is installed. pip where the environment has it; otherwise uv, which makes
-    environments without pip; pipx for an environment of its own, which forgets what pip put there.
+    `again` replaces what is installed.
     """
     from importlib.util import find_spec
 
-    words, python, prefix = " ".join(map(shlex.quote, needed)), shlex.quote(sys.executable), Path(sys.prefix)
-    pip = f"{python} -m pip install {'--force-reinstall ' if again else ''}{words}"
-    if (prefix / "pipx_metadata.json").is_file():
-        return f"pipx inject {'--force ' if again else ''}{shlex.quote(prefix.name)} {words}"
+    words, python = " ".join(map(shlex.quote, needed)), shlex.quote(sys.executable)
     if find_spec("pip") is not None:
-        return pip
-    by_uv = False
-    with suppress(OSError):
-        by_uv = re.search(r"^uv =", (prefix / "pyvenv.cfg").read_text("utf-8"), re.MULTILINE) is not None
-    if by_uv or find_spec("ensurepip") is None:
-        return f"uv pip install --python {python} {'--reinstall ' if again else ''}{words}"
-    return f"{python} -m ensurepip && {pip}"
+        return f"{python} -m pip install {'--force-reinstall ' if again else ''}{words}"
+    return f"uv pip install --python {python} {'--reinstall ' if again else ''}{words}"
 
 
 def reinstall() -> str:
@@ -61,10 +49,7 @@ def reinstall() -> str:
     import json
     from importlib import metadata
 
-    folder, prefix = checkout(), Path(sys.prefix)
-    if (prefix / "pipx_metadata.json").is_file():
-        return f"pipx reinstall {shlex.quote(prefix.name)}"
-    if folder is not None:
+    if (folder := checkout()) is not None:
         return add(["-e", os.fspath(folder)], again=True)
     origin = {}
     with suppress(metadata.PackageNotFoundError, ValueError):

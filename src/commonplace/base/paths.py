@@ -12,7 +12,6 @@ from pathlib import Path
 
 from commonplace.base.digests import sha256
 from commonplace.base.errors import (
-    OUTSIDE,
     AccessDenied,
     ConfigError,
     NoteNotFound,
@@ -251,9 +250,9 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
-    Any existing folder may be named outright, but one within another workspace, or within the clone that this
-    program runs from, only if it is a workspace already; a folder closed to this user is returned unchecked
-    (`check_open`). Raises WorkspaceNotFound, ConfigError.
+    Any existing folder may be named outright, but one within another workspace only if it is a workspace
+    already; a folder closed to this user is returned unchecked (`check_open`). Raises WorkspaceNotFound,
+    ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     expanded = named or ""
@@ -325,32 +324,11 @@ def another_user(number: int) -> str:
 
 
 def check_usable(folder: Path, environ: Mapping[str, str] | None = None) -> None:
-    """Raise WorkspaceNotFound for a folder that lies in a workspace, ConfigError for one in the clone.
-
-    Unless it is a workspace: an index would make it one, and hide the one around it.
-    """
-    if _is_workspace(folder, os.path.realpath(home(environ))):
-        return
-    check_outside_clone(folder)
-    around = find_workspace(Path(os.path.realpath(folder)).parent, environ)
-    if around is not None:
-        raise WorkspaceNotFound(shown(folder), shown(around))
-
-
-def check_outside_clone(folder: Path, instead: str = "") -> None:
-    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there.
-
-    `instead` is a command that works.
-    """
-    from commonplace.base import installation, remedies
-
-    clone = installation.checkout()
-    if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
-        raise ConfigError(
-            "workspace",
-            f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
-            f" `{instead or remedies.say('init.elsewhere')}`, or go there",
-        )
+    """Raise WorkspaceNotFound for a folder inside a workspace: an index would hide the one around it."""
+    if not _is_workspace(folder, os.path.realpath(home(environ))):
+        around = find_workspace(Path(os.path.realpath(folder)).parent, environ)
+        if around is not None:
+            raise WorkspaceNotFound(shown(folder), shown(around))
 
 
 def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
@@ -417,7 +395,7 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
         real = os.path.realpath(os.path.join(roots[0], path))
         bases = [os.path.realpath(root) for root in roots]
         if not any(is_within(real, base) for base in bases):
-            raise OutsideRoots(name, _why_outside(path, roots))
+            raise OutsideRoots(name)
         with suppress(FileNotFoundError):
             mode = os.stat(real).st_mode
     except ValueError as error:
@@ -518,13 +496,3 @@ def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path], bases: Sequen
             named = (os.path.normpath(root), base)
             return not any(is_within(spelled, one) and is_hidden(spelled[len(one) :]) for one in named)
     return False
-
-
-def _why_outside(path: Path, roots: Sequence[Path]) -> str:
-    plain = os.path.normpath(os.path.join(roots[0], path))
-    bases = {os.path.normpath(root) for root in roots} | {os.path.realpath(root) for root in roots}
-    if any(is_within(plain, base) for base in bases):
-        return message("path.link", "a symlink that leaves the workspace and its collections")
-    if ".." in Path(path).parts:
-        return message("path.up", "'..' leaves the workspace and its collections")
-    return OUTSIDE

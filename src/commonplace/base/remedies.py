@@ -42,7 +42,6 @@ WORDS: Mapping[str, str] = {
     "index.include": "set index.include to ['**/*.md'] to search them",
     "index.anew": "delete {0}*, and sync: it is made anew from the notes",
     "init": "make one first",
-    "init.elsewhere": "~/notes",
     "log": "the log of changes lists them",
     "log.run": "the log of changes shows what {0} changed",
     "models.fetch": "fetch {0} first",

@@ -33,7 +33,6 @@ WORDS: Mapping[str, str] = {
     "index.anew": "delete {0}*, then `commonplace sync`: it is made anew from the notes",
     "index.include": "`commonplace config set --in-workspace index.include '**/*.md'` includes them",
     "init": "make one with `commonplace init`",
-    "init.elsewhere": "commonplace init ~/notes",
     "log": "`commonplace log` lists them",
     "log.run": "`commonplace log {0}` shows what it changed",
     "merge": "`commonplace merge` merges them into their notes",

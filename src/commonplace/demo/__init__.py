@@ -52,15 +52,13 @@ def questions() -> tuple[Question, ...]:
 def unpack(folder: Path) -> None:
     """Copy the workspace into a folder that is empty or missing, and add its collection.
 
-    Raises ConfigError for a folder that holds something, or lies in the clone that this program runs from.
+    Raises ConfigError for a folder that holds something.
     """
     from commonplace import config
-    from commonplace.base import paths
     from commonplace.memory import create
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--keep", f"{folder} exists and is not empty; name a new folder")
-    paths.check_outside_clone(folder, "commonplace demo --keep ~/demo")
     _copy(Root(_PACKAGE.absolute("workspace")), Root(folder))
     create(folder)
     config.add_collection(folder, COLLECTION, os.fspath(folder / COLLECTION_FOLDER))

@@ -41,7 +41,6 @@ def init(root: Path) -> list[Path]:
 
     Raises NoteUnreadable, OutsideRoots, and ConfigError in the clone that this program runs from.
     """
-    paths.check_outside_clone(root)
     paths.check_open(root)
     workspace = paths.Workspace(root)
     files, made = workspace.files, list[Path]()
