@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shlex
 import shutil
 import sys
@@ -91,3 +92,11 @@ def test_a_package_that_lies_elsewhere_has_no_clone(
     assert installation.checkout() is None
     monkeypatch.setattr(installation, "__file__", str(tmp_path / "site-packages" / "commonplace" / "x.py"))
     assert installation.checkout() is None
+
+
+def test_a_python_is_started_without_imports_from_the_folder() -> None:
+    assert installation.environment({"PYTHONPATH": f"{os.pathsep}lib", "A": "1"}) == {
+        "A": "1", "PYTHONPATH": os.path.abspath("lib"),
+    }  # fmt: skip
+    assert installation.environment({"PYTHONPATH": os.pathsep}) == {}
+    assert installation.python("-m", "x")[1:] == ["-P", "-m", "x"]

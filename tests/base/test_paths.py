@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.base import paths
 from commonplace.base.errors import (
+    AccessDenied,
     CommonplaceError,
     NoteNotFound,
     NoteUnreadable,
@@ -173,6 +174,15 @@ def test_state_is_made_for_its_user_alone_and_tells_whose_it_is(tmp_path: Path) 
     assert list(paths.known_states()) == []
     paths.prepare_state(workspace)
     assert list(paths.known_states()) == [(tmp_path, workspace.state)]
+
+
+def test_who_may_not_write_is_told(tmp_path: Path) -> None:
+    make(tmp_path, "notes/")
+    Workspace(tmp_path / "notes").check_writable()
+    with pytest.raises(AccessDenied, match=r"reads .*notes and does not write to it"):
+        Workspace(tmp_path / "notes", reader="scout").check_writable()
+    with pytest.raises(WorkspaceNotFound, match="there is no folder"):
+        Workspace(tmp_path / "gone").check_writable()
 
 
 def test_a_folder_with_state_is_a_workspace(tmp_path: Path) -> None:

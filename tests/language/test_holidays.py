@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +63,60 @@ def test_how_a_text_names_a_feast() -> None:
         assert naming[:2] == (written, shortest)
         assert another in naming[2]
     assert holidays.naming("3 May") is None
+
+
+# --- the Chinese calendar: days that were published, and the moon and the sun ------------------------------
+
+YEARS = range(1900, 2101)
+
+
+def test_months_and_terms_as_they_were_published() -> None:
+    for year, number, inserted, first, last in (
+        (1900, 8, True, "1900-09-24", "1900-10-22"), (2025, 6, False, "2025-06-25", "2025-07-24"),
+        (2026, 0, False, "2026-01-19", "2026-02-16"), (2033, 11, True, "2033-12-22", "2034-01-19"),
+    ):  # fmt: skip
+        assert holidays.lunar_month(year, number, inserted=inserted) == (
+            date.fromisoformat(first), date.fromisoformat(last),
+        )  # fmt: skip
+    for year, days in ((1926, "03-21 06-22 09-24 12-22"), (2100, "03-20 06-21 09-23 12-22")):
+        terms = [holidays.solar_term(year, longitude) for longitude in (0, 90, 180, 270)]
+        assert [f"{term:%m-%d}" for term in terms if term] == days.split()
+
+
+def test_what_is_no_month_and_no_day() -> None:
+    assert holidays.lunar_month(1899, 1) is None
+    assert holidays.lunar_month(2026, 13) is None
+    assert holidays.lunar_month(2026, 6, inserted=True) is None
+    assert holidays.lunar_month(2025, 12, [29]) is not None
+    assert holidays.lunar_month(2025, 12, [30]) is None
+
+
+def test_months_follow_each_other_from_new_moon_to_new_moon() -> None:
+    moon = date(2000, 1, 7)  # of a new moon in China
+    months = [
+        holidays.lunar_month(year, number, inserted=inserted)
+        for year in YEARS
+        for number in range(1, 13)
+        for inserted in (False, True)
+    ]
+    known = [month for month in months if month is not None]
+    assert len(known) == 201 * 12 + 74  # seven inserted in nineteen years
+    for one, following in pairwise(known):
+        assert following.first == one.last + timedelta(1)
+    for one in known:
+        assert abs(((one.first - moon).days + 15.4) % 29.530588 - 15) < 1.3, one
+
+
+def test_the_year_of_a_day_before_the_new_year_is_the_last_one() -> None:
+    assert [holidays.lunar_year(date(2026, 2, day)) for day in (16, 17)] == [2025, 2026]
+    assert holidays.lunar_year(date(1800, 1, 1)) == 1800
+
+
+def test_the_winter_solstice_lies_in_the_eleventh_month() -> None:
+    """The rule from which the calendar is made."""
+    for year in YEARS:
+        month = holidays.lunar_month(year, 11)
+        assert month is not None
+        solstice = holidays.solar_term(year, 270)
+        assert solstice is not None
+        assert month.first <= solstice <= month.last, year

@@ -73,21 +73,3 @@ def test_a_language_is_one_file_of_rules_and_one_of_dates(tmp_path: Path) -> Non
     lines = printed.stdout.splitlines()
     assert lines[:3] == ["2026-02-10 7 7-3", "2026-02-10", "False"]
     assert lines[3:] == ["('sam',) ()", "1 ('fr', 'zh')"]
-
-
-def test_words_of_all_languages() -> None:
-    assert {"not", "不"} <= rules.words("negations")
-    assert "march" in rules.words("months")
-
-
-def test_a_search_does_not_load_the_reader_of_toml() -> None:
-    program = (
-        "import sys\n"
-        "from commonplace.language import compare, dates, lexicon, stopwords, values\n"
-        "from datetime import date\n"
-        "compare.read('last Tuesday 昨天'); dates.spans('last Tuesday 昨天', date(2026, 2, 12))\n"
-        "values.read('room 12 at 9:30'); stopwords.without('我们的')\n"
-        "print('tomllib' in sys.modules)\n"
-    )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"

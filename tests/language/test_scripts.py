@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from commonplace.language import scripts
 
 LATIN_ONLY, HAN, BOTH = frozenset({"latin"}), frozenset({"latin", "han"}), frozenset({"latin", "cjk"})
@@ -27,41 +25,16 @@ def test_script_of() -> None:
         assert scripts.script_of(text) == script
 
 
-def test_a_multilingual_model_serves_scripts_that_nobody_names() -> None:
-    assert scripts.serves(BOTH, "other")
-    assert not scripts.serves(LATIN_ONLY, "other")
-    assert not scripts.serves(frozenset({"cjk"}), "latin")
-
-
-def test_a_model_for_chinese_alone() -> None:
-    assert scripts.serves(HAN, "han")
-    assert scripts.serves(BOTH, "han")
-    assert not scripts.serves(LATIN_ONLY, "han")
-    assert not scripts.serves(HAN, "cjk")
-    assert not scripts.serves(HAN, "other")
-
-
-def test_a_text_without_letters_is_served_by_all() -> None:
-    assert all(scripts.serves(served, "") for served in (LATIN_ONLY, HAN, BOTH))
-
-
-def test_some_chinese() -> None:
-    assert scripts.has_han("what is the 密码")
-    assert not scripts.has_han("きのう電車で行きました")
-    assert not scripts.has_han("회의에서 (會議)")
-    assert not scripts.has_han("the password")
-
-
-@pytest.mark.parametrize(
-    ("text", "served", "share"),
-    [
-        ("the password", LATIN_ONLY, 1.0),
-        ("密码", LATIN_ONLY, 0.0),
-        ("密码 is it", LATIN_ONLY, 0.5),
-        ("密码 is it", HAN, 1.0),
-        ("ひらがな", HAN, 0.0),
-        ("ひらがな", BOTH, 1.0),
-    ],
-)
-def test_what_is_legible(text: str, served: frozenset[str], share: float) -> None:
-    assert scripts.legible(text, served) == share
+def test_what_a_model_serves_and_reads() -> None:
+    for served, yes, no in (
+        (LATIN_ONLY, ["latin", ""], ["han", "other"]), (HAN, ["han", ""], ["cjk", "other"]), (BOTH, ["han", "other", ""], []),
+        ({"cjk"}, ["han"], ["latin"]),
+    ):  # fmt: skip
+        assert [script for script in (*yes, *no) if scripts.serves(served, script)] == yes
+    for text, served, share in (
+        ("the password", LATIN_ONLY, 1.0), ("密码", LATIN_ONLY, 0.0), ("密码 is it", LATIN_ONLY, 0.5), ("密码 is it", HAN, 1.0),
+        ("ひらがな", HAN, 0.0), ("ひらがな", BOTH, 1.0),
+    ):  # fmt: skip
+        assert scripts.legible(text, served) == share
+    texts = ("what is the 密码", "きのう電車で行きました", "회의에서 (會議)", "the password")
+    assert [text for text in texts if scripts.has_han(text)] == ["what is the 密码"]

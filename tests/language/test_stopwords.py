@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
-from commonplace import language
 from commonplace.language import lexicon, stopwords
 from commonplace.search import query
-
-
-def test_an_english_stop_word_is_a_word_as_questions_are_split() -> None:
-    for word in sorted(stopwords.ENGLISH):
-        assert re.fullmatch(r"[a-z]+", word)
 
 
 def test_a_chinese_stop_word_is_one_bigram() -> None:
@@ -22,18 +16,9 @@ def test_a_chinese_stop_word_is_one_bigram() -> None:
     )
 
 
-def test_chinese_words_stand_as_questions_are_folded() -> None:
-    for word in stopwords.CHINESE | stopwords.CHINESE_CHARACTERS:
-        assert language.fold(word) == word
-
-
 def test_function_words_are_blanked() -> None:
     assert stopwords.without("我们的集群在哪里").split() == ["集群"]
     assert stopwords.without("no Chinese") == "no Chinese"
-
-
-def test_the_first_person_is_dropped_as_a_word_of_the_question() -> None:
-    assert stopwords.FIRST_PERSON <= stopwords.ENGLISH
 
 
 def test_words_that_say_something_are_kept() -> None:

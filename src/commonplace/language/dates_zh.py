@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from commonplace.language import holidays, lunar, periods
+from commonplace.language import holidays, periods
 from commonplace.language.periods import Beside, Period, Rule
 from commonplace.language.values import FIGURES, wide_number
 
@@ -98,11 +98,11 @@ def _lunar(match: re.Match[str], now: date) -> Period | None:
     number = _LUNAR_MONTHS.get(named) or _number(named)
     said = _year_of(match, now)
     if match["which_year"] and number > 10:  # the last months lie in the next year of the other calendar
-        said = lunar.year_of(now) + _YEARS[match["which_year"]]
+        said = holidays.lunar_year(now) + _YEARS[match["which_year"]]
     written = filter(None, (match["lunar_day"], match["until"] or match["lunar_day"]))
     days = [wide_number(day.replace("初", "").replace("廿", "二十")) for day in written]
     for year in (said,) if said else range(now.year, now.year - _LUNAR_YEARS, -1):
-        period = lunar.month(year, number, days, inserted=bool(match["inserted"]))
+        period = holidays.lunar_month(year, number, days, inserted=bool(match["inserted"]))
         if period is not None and (said or period.first <= now):
             return period
     return None

@@ -3,18 +3,26 @@
 A language lists its names with their days (`rules`): `12-25`, `10-01~10-07`, `11/4/4` (of November the fourth
 Thursday), `easter`, `lunar8-15` (of the eighth month of the Chinese calendar; month 0 is the last of the year
 before), `sun270` (when the sun reaches this longitude), each with `:-1~6` for days from a first to a last one
-around it. The Chinese calendar (`lunar`) is known from 1900 to 2100.
+around it.
+
+The Chinese calendar from 1900 to 2100: `rules/lunar.txt` has a line for each year, its first day, a sign for
+each month (`+` of 30 days, `-` of 29), and the month after which one is inserted, if one is. Made with
+lunar-python 1.4.8 (MIT), which follows the calendar as it was published, and from now on GB/T 33661-2017.
+`rules/terms.txt` has the days of the solar terms of each year, two a month, after Jean Meeus; a few near
+midnight are a day off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 
 from commonplace import language
-from commonplace.language import lunar, periods, rules
+from commonplace.language import periods, rules
 from commonplace.language.periods import Period
+
+_FIRST_TERM = 285  # 小寒, in January; each month has two
 
 
 @cache
@@ -63,9 +71,9 @@ def _base(base: str, year: int) -> Period | None:
         return periods.day(easter(year))
     if base.startswith("lunar"):
         number, day = map(int, base.removeprefix("lunar").split("-"))
-        return lunar.month(year, number, [day])
+        return lunar_month(year, number, [day])
     if base.startswith("sun"):
-        term = lunar.solar_term(year, int(base.removeprefix("sun")))
+        term = solar_term(year, int(base.removeprefix("sun")))
         return periods.day(term) if term else None
     if "/" in base:
         month, nth, weekday = map(int, base.split("/"))
@@ -82,3 +90,53 @@ def easter(year: int) -> date:
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
     f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
     return date(year, f // 31, f % 31 + 1)
+
+
+# --- the Chinese calendar ---------------------------------------------------------------------------------
+
+
+@cache
+def _years() -> Mapping[int, tuple[date, str, int]]:
+    """The first day of each Chinese year, its months, and the month before an inserted one, or 0."""
+    rows = (line.split() for line in rules.lines("lunar.txt"))
+    return {
+        int(year): (date.fromisoformat(f"{year}-{first}"), signs, int("".join(leap) or 0))
+        for year, first, signs, *leap in rows
+    }
+
+
+def lunar_month(year: int, number: int, days: Sequence[int] = (), *, inserted: bool = False) -> Period | None:
+    """Return a month of a year, or its days from a first to a last; month 0 is the last of the year before.
+
+    None if there is no such month, or the month is too short.
+    """
+    if number == 0:
+        return lunar_month(year - 1, 12, days)
+    begins, signs, leap = _years().get(year, (date.min, "", 0))
+    if not signs or number > 12 or (inserted and number != leap):
+        return None
+    before = number - 1 + (inserted or 0 < leap < number)
+    first = begins + timedelta(29 * before + signs[:before].count("+"))
+    size = 29 + signs[before].count("+")
+    start, end = (days[0], days[-1]) if days else (1, size)
+    return Period(first + timedelta(start - 1), first + timedelta(end - 1)) if start <= end <= size else None
+
+
+def lunar_year(now: date) -> int:
+    """Return the year in which a day lies: before the Chinese New Year it is the last one."""
+    return now.year - (now < _years().get(now.year, (date.min,))[0])
+
+
+@cache
+def _terms() -> Mapping[int, tuple[int, ...]]:
+    lines = (line.split() for line in rules.lines("terms.txt"))
+    return {int(year): tuple(map(int, days)) for year, *days in lines}
+
+
+def solar_term(year: int, longitude: int) -> date | None:
+    """Return the day of a year, in China, on which the sun reaches a longitude: 0 at 春分, 270 at 冬至.
+
+    The longitude is a multiple of 15; None outside the years of the table.
+    """
+    days, number = _terms().get(year), (longitude - _FIRST_TERM) % 360 // 15
+    return None if days is None else date(year, number // 2 + 1, days[number])
