@@ -12,29 +12,16 @@ from commonplace.redaction.redact import redact, redact_personal
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8xC0fR9kL2"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "plain", "中文，也一样（真的）。", "don’t – “quoted” …", "é ñ ü", "naïve · café", "😀 fine"]
-)
-def test_nearly_all_texts_read_as_they_stand(text: str) -> None:
-    assert fold(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "view"),
-    [
-        ("a\u200bb\ufeffc", "abc"),
-        ("ａＢ９＿－＝：／", "aB9_-=:/"),
-        ("密码：ａ１，好！", "密码:a1，好！"),
-        ("ｓｅｎｄ？ｋ＝１", "send?k=1"),
-        ("first\nse\u00adcond\nthird", "second"),
-        ("❤\ufe0f x", "❤ x"),
-        ("t\U000e0041ag", "tag"),
-    ],
-)
-def test_the_view_is_what_a_reader_sees(text: str, view: str) -> None:
-    folded = fold(text)
-    assert folded is not None
-    assert folded.text == view
+def test_the_view_is_what_a_reader_sees() -> None:
+    for text in ("", "中文，也一样（真的）。", "don’t – “quoted” …", "naïve · café", "😀 fine"):
+        assert fold(text) is None
+    for text, view in (
+        ("a\u200bb\ufeffc", "abc"), ("ａＢ９＿－＝：／", "aB9_-=:/"), ("密码：ａ１，好！", "密码:a1，好！"), ("ｓｅｎｄ？ｋ＝１", "send?k=1"),
+        ("first\nse\u00adcond\nthird", "second"), ("❤\ufe0f x", "❤ x"), ("t\U000e0041ag", "tag"),
+    ):  # fmt: skip
+        folded = fold(text)
+        assert folded is not None
+        assert folded.text == view
 
 
 @given(

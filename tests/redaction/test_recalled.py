@@ -27,12 +27,6 @@ def hit(text: str) -> Hit:
 BLOCK = framed([hit(ENGLISH), hit(CHINESE)], "ask for more")
 
 
-def test_the_block_is_what_a_recall_writes() -> None:
-    assert ENGLISH in BLOCK
-    assert CHINESE in BLOCK
-    assert BLOCK.startswith(f"<{TAG} ")
-
-
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -63,7 +57,7 @@ def test_json_of_other_languages() -> None:
     assert strip_recalled(f"a {text} b") == 'a "" b'
 
 
-@pytest.mark.parametrize("place", range(2, len(BLOCK), 7))
+@pytest.mark.parametrize("place", range(2, len(BLOCK), 19))
 def test_one_that_is_cut_off_takes_the_rest_along(place: int) -> None:
     head = strip_recalled(f"before {BLOCK[:place]}")
     assert "Tuesdays" not in head
@@ -72,11 +66,6 @@ def test_one_that_is_cut_off_takes_the_rest_along(place: int) -> None:
     assert tail.endswith(" after")
     if place < len(BLOCK) - len(TAG) - 2:
         assert tail == " after"
-
-
-@pytest.mark.parametrize("text", ["", "plain", "the recalled-notes tag", "a < b", "<recalled>x</recalled>"])
-def test_other_text_stays(text: str) -> None:
-    assert strip_recalled(text) == text
 
 
 @given(
