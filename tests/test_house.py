@@ -171,7 +171,7 @@ MOST = {
     "render": (1_120, 721),
     "search": (7_391, 4_793),
     "servers": (6_507, 3_998),
-    "storage": (3_235, 2_192),
+    "storage": (3_100, 2_093),
     "transcripts": (1_361, 928),
     "types": (1_317, 777),
     "upkeep": (6_766, 4_528),
@@ -298,9 +298,8 @@ EXCEPTIONS = {
         "copies in a temporary folder of its own",
     ),
     "storage.git": (
-        {"mkdir", "read_text", "symlink_to", "write_text", "tempfile.TemporaryDirectory"}
-        | {"tempfile.TemporaryFile"},
-        "a temporary view of its own; the logs of a git folder, of which no part is a link",
+        {"read_text", "tempfile.TemporaryDirectory", "tempfile.TemporaryFile"},
+        "an index of its own; HEAD of a git folder, of which no part is a link",
     ),
     "base.locks": ({"os.open"}, "the folder of notes itself, which is held and not read"),
     "base.paths": ({"os.rename"}, "folders of the user's own state"),

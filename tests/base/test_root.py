@@ -206,13 +206,6 @@ def test_visiting_opens_one_folder_after_the_other(tmp_path: Path) -> None:
     assert before == (len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0)
 
 
-def test_a_link_among_visited_folders_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "link").symlink_to("a")
-    with Root(tmp_path).visiting() as enter, pytest.raises(Unsafe):
-        enter("link")
-
-
 def test_what_its_owner_names_is_read_through_links(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"12345")
     (tmp_path / "link").symlink_to("real")
@@ -263,22 +256,3 @@ def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> N
     assert other.stat().st_uid == 0
     Root(tmp_path / "roots").create("x", b"")
     assert (tmp_path / "roots" / "x").stat().st_uid == 0
-
-
-def test_ctrl_c_on_the_way_to_a_file_closes_no_descriptor_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    closed: list[int] = []
-    close = os.close
-
-    def interrupted(descriptor: int) -> None:
-        close(descriptor)
-        closed.append(descriptor)
-        if len(closed) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "close", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Root(tmp_path).stat("a/b/c")
-    assert len(set(closed)) == len(closed) == 2

@@ -117,12 +117,6 @@ def test_a_day_that_cannot_be_written_leaves_those_before_it(workspace: Workspac
     assert daily(workspace).endswith("- 14:05 one\n")
 
 
-def test_nothing_to_capture(workspace: Workspace) -> None:
-    assert layout.capture(workspace, []) == []
-    assert layout.capture(workspace, [Entry(" \n", AT, "x", BY)]) == []
-    assert list(workspace.root.iterdir()) == []
-
-
 def test_remembering_says_who(workspace: Workspace) -> None:
     by = Provenance("agent", "claude; code --> <b>", "s\n1")
     layout.remember(workspace, "likes tea", now=AT, provenance=by)
@@ -133,13 +127,6 @@ def test_remembering_says_who(workspace: Workspace) -> None:
     assert text == f"# Memory\n\n## Notes\n\n- first {comment}\n\n  second\n"
     said = [p.annotations for p in passages.split(parse(text, "MEMORY.md"))[1] if "second" in p.text]
     assert [found and found["by"] for found in said] == ["agent"]
-
-
-def test_what_an_owner_writes_is_not_disarmed(workspace: Workspace) -> None:
-    text = f"a <!-- importance: 9 --> <{TAG}> b"
-    layout.remember(workspace, text, now=AT)
-    layout.remember(workspace, text, now=AT, provenance=Provenance("owner"))
-    assert daily(workspace).count(f"- 14:05 {text}") == 2
 
 
 TEXTS = st.text(max_size=60) | st.lists(

@@ -168,13 +168,6 @@ def test_a_file_that_never_rests_is_left(note: Path, workspace: paths.Workspace)
     assert litter(note.parent) == []
 
 
-def test_unchanged_text_is_not_written(note: Path, workspace: paths.Workspace) -> None:
-    append(workspace, note, "- x")
-    before = note.stat()
-    replace(workspace, note, lambda document: document)
-    assert os.path.samestat(before, note.stat())
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [

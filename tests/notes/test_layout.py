@@ -43,13 +43,6 @@ def test_entries_follow_each_other(workspace: Workspace) -> None:
     assert (written.start_line, written.end_line) == (9, 9)
 
 
-def test_blank_note_of_today_counts_as_new(workspace: Workspace) -> None:
-    workspace.memory_dir.mkdir()
-    workspace.daily(NOW.date()).write_bytes(b"\xef\xbb\xbf\n\n")
-    remember(workspace, "x", now=NOW)
-    assert workspace.daily(NOW.date()).read_bytes() == b"\xef\xbb\xbf# 2026-02-13\n\n- 14:05 x\n"
-
-
 def test_long_term(workspace: Workspace) -> None:
     assert remember(workspace, "likes tea", now=NOW, long_term=True).path == "MEMORY.md"
     remember(workspace, "works at night", now=NOW, long_term=True, section="Habits")
@@ -86,13 +79,6 @@ def test_several_lines_stay_one_entry(workspace: Workspace) -> None:
 )
 def test_bullet(text: str, entry: str) -> None:
     assert bullet(text) == entry
-
-
-def test_a_task_stays_one(workspace: Workspace) -> None:
-    for text in ("[ ] call Lin", "- [x] pay\n- [ ] post", "[y] no task", "[ ]"):
-        remember(workspace, text, now=NOW)
-    tasks = "- [ ] call Lin\n- [x] pay\n  - [ ] post\n"
-    assert daily(workspace) == f"# 2026-02-13\n\n{tasks}- 14:05 [y] no task\n- 14:05 [ ]\n"
 
 
 def test_secrets_and_private_parts_are_not_written(workspace: Workspace) -> None:
@@ -170,27 +156,17 @@ def test_init_makes_what_is_missing_and_touches_nothing(workspace: Workspace) ->
     ("path", "kind", "day"),
     [
         ("MEMORY.md", "long-term", None),
-        ("memory/MEMORY.md", "long-term", None),
         ("docs/MEMORY.md", "note", None),
         ("memory/2026-02-13.md", "daily", "2026-02-13"),
-        ("memory/2026-02-13-standup.md", "daily", "2026-02-13"),
-        ("memory/2026/2026-02-13.md", "daily", "2026-02-13"),
         ("memory/2026-02-30.md", "note", None),
         ("memory/2026-02-13x.md", "note", "2026-02-13"),
-        ("memory/notes.md", "note", None),
         ("2026-02-13.md", "note", "2026-02-13"),
-        ("work/memory/2026-02-13.md", "note", "2026-02-13"),
-        ("2026-02-13 standup.md", "note", "2026-02-13"),
         ("meeting 2024_12_31.md", "note", "2024-12-31"),
-        ("20260213-x.md", "note", "2026-02-13"),
         ("202602131405 thought.md", "note", "2026-02-13"),
         ("2026-02-13T14-05.md", "note", "2026-02-13"),
         ("2026年2月3日 周会.md", "note", "2026-02-03"),
-        ("2024-01.md", "note", None),
-        ("2024.md", "note", None),
         ("12345678.md", "note", None),
         ("2026-0213.md", "note", None),
-        ("2026-02-29.md", "note", None),
         ("2024-02-29.md", "note", "2024-02-29"),
         ("v2026.02.131.md", "note", None),
         ("2026-02-13/index.md", "note", None),

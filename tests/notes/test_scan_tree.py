@@ -55,16 +55,6 @@ def test_a_scan_finds_what_a_walk_of_everything_finds(
     assert found(root, *globs, ignore=tuple(ignore)) == expected
 
 
-def test_size_time_and_place_are_those_of_the_file(tmp_path: Path) -> None:
-    make(tmp_path, "memory/a.md")
-    os.utime(tmp_path / "memory" / "a.md", ns=(1, 1_700_000_000_123_456_789))
-    (state,) = scan([Source("x", str(tmp_path))])
-    assert (state.collection, state.path, state.size) == ("x", "memory/a.md", 11)
-    assert state.mtime_ns == (tmp_path / "memory" / "a.md").stat().st_mtime_ns
-    assert state.absolute == str(tmp_path / "memory" / "a.md")
-    assert state.key == ("x", "memory/a.md")
-
-
 @pytest.mark.parametrize("folder", [*sorted(IGNORED_FOLDERS), ".git", ".obsidian"])
 def test_folders_of_programs_are_left_out_at_any_depth(tmp_path: Path, folder: str) -> None:
     make(tmp_path, f"{folder}/a.md", f"deep/{folder}/b.md", f"deep/x{folder}/c.md", "d.md")
@@ -122,13 +112,6 @@ def test_a_folder_reached_by_a_link_is_not_walked(tmp_path: Path) -> None:
     (tmp_path / "deep" / "er" / "up").symlink_to(tmp_path)
     (tmp_path / "short").symlink_to("deep/er")
     assert found(tmp_path) == ["deep/er/a.md"]
-
-
-def test_a_root_that_is_a_link_is_walked(tmp_path: Path) -> None:
-    make(tmp_path / "real", "a.md", "deep/b.md")
-    (tmp_path / "alias").symlink_to("real")
-    (tmp_path / "real" / "c.md").symlink_to(tmp_path / "alias" / "a.md")
-    assert found(tmp_path / "alias") == ["a.md", "deep/b.md"]
 
 
 def test_a_file_with_several_names_is_found_once(tmp_path: Path) -> None:

@@ -104,36 +104,6 @@ def test_a_note_that_moves_or_goes_is_told(tmp_path: Path, watching: Watching) -
         pass
 
 
-def test_a_note_in_a_new_folder_is_told(tmp_path: Path, watching: Watching) -> None:
-    watching.start(tmp_path)
-    numbers = iter(range(10**6))
-
-    def make() -> None:
-        folder = tmp_path / f"deep{next(numbers)}"
-        folder.mkdir()
-        (folder / "a.md").write_text("x")
-
-    assert any("deep" in path for path in watching.change(make))
-
-
-def test_an_editor_that_writes_beside_and_renames_is_told(tmp_path: Path, watching: Watching) -> None:
-    note, beside = tmp_path / "a.md", tmp_path / ".a.md.swp"
-    watching.start(tmp_path)
-    numbers = iter(range(10**6))
-
-    def save() -> None:
-        beside.write_text("x" * next(numbers))
-        beside.replace(note)
-
-    assert watching.change(save) == {str(note)}
-
-
-def test_interval_tells_without_events(tmp_path: Path, watching: Watching) -> None:
-    watching.start(tmp_path, interval_s=0.1)
-    assert watching.changes.get(timeout=PATIENCE_S) == frozenset()
-    assert watching.changes.get(timeout=PATIENCE_S) == frozenset()
-
-
 def test_folder_that_vanishes_is_watched_again(tmp_path: Path, watching: Watching) -> None:
     root = tmp_path / "notes"
     root.mkdir()
@@ -145,15 +115,6 @@ def test_folder_that_vanishes_is_watched_again(tmp_path: Path, watching: Watchin
     assert watching.states.get(timeout=PATIENCE_S) == f"{root} is back"
     while str(root / "b.md") not in watching.change(lambda: (root / "b.md").write_text("2")):
         pass
-
-
-def test_folder_that_is_missing_at_first_is_waited_for(tmp_path: Path, watching: Watching) -> None:
-    here, late = tmp_path / "here", tmp_path / "late"
-    here.mkdir()
-    watching.start(here, late)
-    assert watching.states.get(timeout=PATIENCE_S) == f"{late} is missing; waiting for it"
-    late.mkdir()
-    assert watching.states.get(timeout=PATIENCE_S) == f"{late} is back"
 
 
 def test_error_of_the_caller_is_said_and_the_watch_goes_on(tmp_path: Path, watching: Watching) -> None:

@@ -88,18 +88,42 @@ def test_a_run_is_a_commit_of_its_files_alone(workspace: paths.Workspace, ask: A
     assert ask("status", "--short") == " M notes/edited.txt\nA  notes/staged.txt\n"
 
 
-@pytest.mark.parametrize("staged", [False, True])
-def test_edits_of_the_owner_go_first(workspace: paths.Workspace, ask: Ask, staged: bool) -> None:
+def test_edits_of_the_owner_go_with_their_file(workspace: paths.Workspace, ask: Ask) -> None:
     workspace.memory_file.write_bytes(b"# Memory\n\n- one\n- the owner's\n")
     (workspace.memory_dir / "归档 é.md").write_bytes(b"- never committed\n")
-    if staged:
-        ask("add", ".")
     made(workspace, archive=b"- never committed\n- one\n", memory=b"# Memory\n\n- the owner's\n")
-    assert subjects(ask) == ["commonplace: move", "commonplace: edits found before move", "first"]
-    assert ask("show", "HEAD~1:notes/MEMORY.md") == "# Memory\n\n- one\n- the owner's\n"
-    assert ask("show", "HEAD~1:notes/memory/归档 é.md") == "- never committed\n"
+    assert subjects(ask) == ["commonplace: move", "first"]
     assert ask("show", "HEAD:notes/MEMORY.md") == "# Memory\n\n- the owner's\n"
     assert ask("status", "--short") == ""
+
+
+def test_files_with_a_filter_are_left_out(workspace: paths.Workspace, ask: Ask) -> None:
+    (workspace.root / ".gitattributes").write_text("MEMORY.md filter=x\n")
+    run = made(workspace, archive=b"b\n", memory=b"more\n")
+    told = "not committed: notes/MEMORY.md (a filter of git's is set for it)"
+    assert (bool(run.commit), run.uncommitted) == (True, told)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("filter.x.clean", "x"),
+        ("include.path", "x"),
+        ("core.hooksPath", "x"),
+        ("core.fsmonitor", "x"),
+        ("extensions.x", "1"),
+    ],
+)
+def test_settings_that_may_name_a_program_leave_git_alone(
+    workspace: paths.Workspace, ask: Ask, name: str, value: str
+) -> None:
+    with open(workspace.root.parent / ".git" / "config", "a") as file:
+        head, _, key = name.rpartition(".")
+        section, _, within = head.partition(".")
+        file.write(f"[{section}{f' {chr(34)}{within}{chr(34)}' if within else ''}]\n\t{key} = {value}\n")
+    run = made(workspace, memory=b"ours\n")
+    assert name.lower() in run.uncommitted
+    assert "harmless" in run.uncommitted
 
 
 def test_what_is_forgotten_is_in_no_commit_of_ours(workspace: paths.Workspace, ask: Ask) -> None:
@@ -119,9 +143,9 @@ def test_staged_edits_of_the_same_file_are_not_lost(workspace: paths.Workspace, 
     ask("add", ".")
     workspace.memory_file.write_bytes(b"edited further\n")
     run = made(workspace, memory=b"ours\n")
-    assert "is staged as it was at no moment" in run.uncommitted
+    assert "MEMORY.md (staged by its owner)" in run.uncommitted
     assert (subjects(ask), ask("show", ":notes/MEMORY.md")) == (["first"], "staged\n")
-    ask("commit", "-qm", "the owner's", "notes")  # who is done with it; what waits is found to be there
+    ask("commit", "-qm", "the owner's", "notes")
     assert made(workspace, memory=b"more\n").uncommitted == ""
     assert subjects(ask) == ["commonplace: move", "the owner's", "first"]
 
@@ -138,7 +162,7 @@ def test_the_first_commit_may_be_ours(ask: Ask, tmp_path: Path) -> None:
     workspace = paths.Workspace(tmp_path / "repository" / "notes")
     workspace.memory_file.write_bytes(b"# Memory\n")
     assert made(workspace, memory=b"ours\n").commit
-    assert subjects(ask) == ["commonplace: move", "commonplace: edits found before move"]
+    assert subjects(ask) == ["commonplace: move"]
 
 
 def test_a_workspace_in_no_repository_asks_git_nothing(
@@ -171,8 +195,8 @@ def hinder(what: str, ask: Ask, workspace: paths.Workspace, monkeypatch: pytest.
 
 
 HINDRANCES = {
-    "detached": "no branch", "bare": "no plain repository", "missing": "not installed", "index.lock": "index.lock",
-    "MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "slow": "longer than", "broken": "not a git",
+    "detached": "no branch", "bare": "core.bare", "missing": "not installed", "index.lock": "index.lock",
+    "MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "slow": "longer than", "broken": "no branch",
 }  # fmt: skip
 
 
@@ -198,8 +222,9 @@ def test_what_waited_is_committed_with_the_next(workspace: paths.Workspace, ask:
     assert first.uncommitted.startswith(journal.WAITING)
     held.unlink()
     made(workspace, memory=b"more\n")
-    assert subjects(ask) == ["commonplace: move", "commonplace: waits", "first"]
-    assert all(run.commit and not run.uncommitted for run in journal.listed(workspace))
+    assert subjects(ask) == ["commonplace: waits", "first"]
+    assert ask("show", "HEAD:notes/MEMORY.md") == "more\n"
+    assert not any(run.uncommitted for run in journal.listed(workspace))
 
 
 def test_what_waited_does_not_go_back_behind_the_owner(workspace: paths.Workspace, ask: Ask) -> None:
@@ -211,7 +236,6 @@ def test_what_waited_does_not_go_back_behind_the_owner(workspace: paths.Workspac
     ask("commit", "-qam", "the owner's")
     made(workspace, archive=b"new\n")
     assert subjects(ask) == ["commonplace: move", "the owner's", "first"]
-    assert "changed since" in journal.listed(workspace)[1].uncommitted
     assert ask("status", "--short") == ""
 
 
@@ -234,7 +258,7 @@ def test_ignored_files_and_those_of_another_repository_are_left_out(
 def test_a_repository_of_somebody_else_is_left_alone(workspace: paths.Workspace, ask: Ask) -> None:
     os.chown(workspace.root.parent / ".git", 12345, 12345)
     os.chown(workspace.root.parent, 12345, 12345)
-    assert "dubious ownership" in made(workspace, memory=b"ours\n").uncommitted
+    assert "belongs to another user" in made(workspace, memory=b"ours\n").uncommitted
 
 
 def test_line_ends_are_as_git_wants_them(workspace: paths.Workspace, ask: Ask) -> None:

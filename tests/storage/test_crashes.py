@@ -262,8 +262,7 @@ def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
         assert more is not None
         subjects = git(workspace, "log", "--format=%s").splitlines()
         if subjects[0] == "commonplace: more":
-            assert subjects[1:] == ["commonplace: move", "commonplace: edits found before move"]
-            assert {run.commit != "" for run in journal.listed(workspace)} == {True}
+            assert subjects[1:] == ["commonplace: move"]
             assert git(workspace, "status", "--short") == "A  staged.txt\n"
         else:
             assert more.uncommitted

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.storage import journal, transaction, undo
-from commonplace.storage import state as database
 from commonplace.types.changes import About, Change, Run
 from tests.storage.conftest import ABOUT, Changing
 
@@ -92,16 +91,6 @@ def test_lines_that_somebody_edited_by_hand_are_named(workspace: paths.Workspace
         workspace.memory_file.write_text(edited.replace(instead, written) if instead else edited + written)
 
 
-def test_everything_since_is_refused_as_one(workspace: paths.Workspace, change: Changing) -> None:
-    first = applied(workspace, change("MEMORY.md", b"# Memory\n\n- two\n"))
-    workspace.memory_file.write_bytes(b"# Memory\n\n- the owner's\n")
-    applied(workspace, change("memory/archive.md", b"- more\n"))
-    before, known = state(workspace), journal.names(workspace)
-    with pytest.raises(undo.NotUndone, match="change the file itself"):
-        undo.undo(workspace, first.id, since=True)
-    assert (state(workspace), journal.names(workspace)) == (before, known)
-
-
 @pytest.mark.parametrize("edit", ["deleted", "edited"])
 def test_a_file_that_it_made_and_others_changed_is_not_removed(
     workspace: paths.Workspace, change: Changing, edit: str
@@ -142,15 +131,6 @@ def test_what_was_forgotten_on_purpose_is_not_undone_nor_passed_over(
     for name in ("", *journal.names(workspace)[:1]):
         with pytest.raises(undo.NotUndone, match=r"not kept|change the file itself"):
             undo.undo(workspace, name)
-    assert workspace.memory_file.read_bytes() == b"# M\n"
-
-
-def test_kept_bytes_that_were_tampered_with_refuse(workspace: paths.Workspace, change: Changing) -> None:
-    applied(workspace, change("MEMORY.md", b"# M\n"))
-    with database.writing(workspace) as connection:
-        connection.execute("UPDATE blob SET bytes = ?", (b"tampered",))
-    with pytest.raises(undo.NotUndone, match="is not as it was written"):
-        undo.undo(workspace)
     assert workspace.memory_file.read_bytes() == b"# M\n"
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from commonplace.base import paths, records
@@ -47,12 +47,20 @@ def run(workspace: paths.Workspace) -> str:
     with ExitStack() as held:
         for name in ("drain", "notes"):
             held.enter_context(locked(paths.lock_file(workspace, name)))
+        held.enter_context(records.translated(workspace.derived))
         old = _Old(workspace)
-        with records.translated(workspace.derived):
-            entries, marks = old.entries(), old.records()
-            old.move()
+        entries, marks = [*old.entries()], [*old.marks()]
+        if entries:
+            Queue(workspace).extend(entries)
+        for mark in marks:
+            _put(workspace, "session", keyvalue.of_session(str(mark.get("session"))), mark)
+        for number, row in enumerate(old.signed("imports", "imports.json").get("imports", ())):
+            _put(workspace, "import key", "", {"key": old.keys[0].hex()})
+            _put(workspace, "import", f"{number:020}-{row.get('run')}", row)
+        old.move()
     aside = f"its history is in {paths.shown(workspace.derived / OLD)}, cannot be undone, and can be deleted"
-    return f"the state of version 0.1 was taken over ({entries} waiting entries, {marks} sessions); {aside}"
+    counts = f"{len(entries)} waiting entries, {len(marks)} sessions"
+    return f"the state of version 0.1 was taken over ({counts}); {aside}"
 
 
 def take(workspace: paths.Workspace) -> None:
@@ -65,23 +73,26 @@ def take(workspace: paths.Workspace) -> None:
         logging.getLogger("commonplace.state").warning("commonplace: %s", line)
 
 
+def _put(workspace: paths.Workspace, kind: str, name: str, value: dict[str, Any]) -> None:
+    """Add a value to the new state, unless it exists."""
+    keyvalue.update(workspace, kind, name, lambda known: known or value)
+
+
 class _Old:
     """The old state of a workspace, read below its root without following links."""
 
     def __init__(self, workspace: paths.Workspace) -> None:
-        self.workspace, self.files = workspace, workspace.files
-        self.keys = next(filter(None, map(_keys, (paths.user_config_dir(), paths.user_cache_dir()))), ())
-
-    def names(self, folder: str = "") -> list[str]:
-        """Return the names in a folder of the old state; [] if it is missing or a link."""
-        with suppress(OSError):
-            return self.files.names(f"{paths.DERIVED_FOLDER}/{folder}")
-        return []
+        self.files, self.keys = workspace.files, list[bytes]()
+        with suppress(OSError, ValueError):  # of this machine, and added by hand
+            lines = Root(paths.user_config_dir()).read("signing.key", limit=16_384).decode("ascii").split()
+            self.keys = [*map(bytes.fromhex, lines)]
 
     def regular(self, folder: str) -> list[str]:
-        """Return the paths of the regular files in a folder of the old state."""
-        listed = [f"{folder}/{name}" for name in self.names(folder)]
-        return [path for path in listed if self.files.is_file(f"{paths.DERIVED_FOLDER}/{path}")]
+        """Return the paths of the regular files in a folder; [] if it is missing or a link."""
+        with suppress(OSError):
+            listed = [f"{folder}/{name}" for name in self.files.names(f"{paths.DERIVED_FOLDER}/{folder}")]
+            return [path for path in listed if self.files.is_file(f"{paths.DERIVED_FOLDER}/{path}")]
+        return []
 
     def load(self, path: str) -> bytes:
         return self.files.read(f"{paths.DERIVED_FOLDER}/{path}", limit=_LARGE)
@@ -94,62 +105,39 @@ class _Old:
         signatures = (blake2b(said, key=key, digest_size=16).hexdigest() for key in self.keys)
         return value if mark in signatures else None
 
-    def read(self, path: str, kind: str) -> dict[str, Any]:
+    def signed(self, kind: str, path: str) -> dict[str, Any]:
         """Return a record with a valid signature; {} for any other, or if it cannot be read."""
         with suppress(OSError, ValueError):
             return self.unsealed(kind, self.load(path)) or {}
         return {}
 
-    def entries(self) -> int:
-        """Append the waiting entries to the queue; return their number."""
-        found: list[Entry] = []
+    def marks(self) -> Iterator[dict[str, Any]]:
+        """Yield the signed marks of sessions."""
+        yield from filter(None, (self.signed("pending", path) for path in self.regular("pending")))
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the waiting entries, `untrusted` if they are not signed, without damaged ones."""
         for path in self.regular("spool"):
             stem, ending = os.path.splitext(path)
-            if ending == ".jsonl" and stem != "spool/damaged":
-                mark = self.read(f"{stem}.done", "claim")
-                done = mark["done"] if f"spool/{mark.get('claim')}" == path else 0
-                found += filter(None, map(self.entry, self.load(path)[done:].splitlines()))
-        if found:
-            Queue(self.workspace).extend(found)
-        return len(found)
-
-    def entry(self, line: bytes) -> Entry | None:
-        """Return the entry in a line, `untrusted` if it is not signed; None if it is damaged."""
-        try:
-            value, entry = self.unsealed("spool", line), queue.decode(line)
-        except (ValueError, TypeError, OverflowError, RecursionError):
-            return None
-        if value is None:
-            entry = replace(entry, provenance=Provenance("untrusted"), long_term=False, tentative=False)
-        return entry
-
-    def records(self) -> int:
-        """Copy the signed marks of sessions and receipts of imports; return the number of sessions."""
-        marks = [record for path in self.regular("pending") if (record := self.read(path, "pending"))]
-        for mark in marks:
-            self.put("session", keyvalue.of_session(str(mark.get("session"))), mark)
-        for number, row in enumerate(self.read("imports.json", "imports").get("imports", ())):
-            self.put("import key", "", {"key": self.keys[0].hex()})
-            self.put("import", f"{number:020}-{row.get('run')}", row)
-        return len(marks)
-
-    def put(self, kind: str, name: str, value: dict[str, Any]) -> None:
-        """Add a value to the new state, unless it exists."""
-        keyvalue.update(self.workspace, kind, name, lambda known: known or value)
+            if ending != ".jsonl" or stem == "spool/damaged":
+                continue
+            mark = self.signed("claim", f"{stem}.done")
+            done = mark["done"] if f"spool/{mark.get('claim')}" == path else 0
+            for line in self.load(path)[done:].splitlines():
+                with suppress(ValueError, TypeError, OverflowError, RecursionError):
+                    value, entry = self.unsealed("spool", line), queue.decode(line)
+                    stranger = Provenance("untrusted")
+                    yield (
+                        entry
+                        if value
+                        else replace(entry, provenance=stranger, long_term=False, tentative=False)
+                    )
 
     def move(self) -> None:
         """Move all of the old state to `old/`, each file below a name that is free there."""
-        for name in self.names():
+        for name in self.files.names(paths.DERIVED_FOLDER):
             if name not in files.STAYS:
-                taken = set(self.names(OLD))
+                taken = set(self.files.names(f"{paths.DERIVED_FOLDER}/{OLD}"))
                 names = (f"{name}~{number}" if number else name for number in count())
                 free = next(one for one in names if one not in taken)
                 self.files.rename(f"{paths.DERIVED_FOLDER}/{name}", f"{paths.DERIVED_FOLDER}/{OLD}/{free}")
-
-
-def _keys(folder: Path) -> tuple[bytes, ...]:
-    """Return the signing keys of version 0.1 in a folder: the key of this machine and keys added by hand."""
-    with suppress(OSError, ValueError):
-        lines = Root(folder).read("signing.key", limit=16_384).decode("ascii").split()
-        return tuple(map(bytes.fromhex, lines))
-    return ()
