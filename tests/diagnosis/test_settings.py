@@ -60,11 +60,8 @@ def test_a_file_that_is_no_file(case: Present) -> None:
     assert states(settings.files(case()))["settings.user"] == "wrong"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("prices.toml", "[openai\n"), ("prompts/repair.md", "no header\n")]
-)
-def test_prices_and_prompts(case: Present, name: str, text: str) -> None:
-    path = write(user_file().parent / name, text)
+def test_prices(case: Present) -> None:
+    path = write(user_file().parent / "prices.toml", "[openai\n")
     found = by_check(settings.files(case()))["settings.others"]
     assert found.state == "wrong"
     assert str(path) in found.told

@@ -26,7 +26,6 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.diagnosis.examination import Case, size
 from commonplace.index.sqlite import vectors
 from commonplace.providers.embedding import builtin, chinese
-from commonplace.providers.embedding.shipped import Shipped
 from commonplace.types import Finding, State
 
 LEAST_PYTHON = (3, 11)
@@ -199,9 +198,9 @@ _FAR = "The deploy moved to Thursday."
 
 def model_files(case: Case) -> Iterator[Finding]:
     """See that every file of the model is there, whole and unchanged."""
-    for model in (Shipped(case.model_folder, builtin.FILES), Shipped(case.chinese_folder, chinese.FILES)):
-        for name, file in model.files.items():
-            yield _file(model.folder / name, file.sha256)
+    for folder, files in ((case.model_folder, builtin.FILES), (case.chinese_folder, chinese.FILES)):
+        for name, expected in files.items():
+            yield _file(folder / name, expected)
 
 
 def _file(path: Path, expected: str) -> Finding:

@@ -19,7 +19,6 @@ from commonplace.config.settings import Key
 from commonplace.diagnosis.examination import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.providers import costs
 from commonplace.providers.catalog import LLM_KEY
-from commonplace.providers.llm import prompting
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
 from commonplace.types import Finding
@@ -33,7 +32,7 @@ _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
 
 
 def files(case: Case) -> Iterator[Finding]:
-    """See that the user's file, the workspace's, the prices and the prompts can be read, each by itself."""
+    """See that the user's file, the workspace's and the prices can be read, each by itself."""
     user, told = config.user_file(case.environ), trouble(NOWHERE, only_places(case.environ))
     if told and case.environ.get(AGENT_VARIABLE):  # it may be about another agent
         yield Finding("settings.user", "wrong", f"{paths.shown(user)} does not load", "its owner is told why")
@@ -48,13 +47,11 @@ def files(case: Case) -> Iterator[Finding]:
 def _others(case: Case) -> Iterator[Finding]:
     try:
         costs.load_prices()
-        for name in prompting.names():
-            prompting.load(name)
     except CommonplaceError as error:
         mend = message("settings.mend_other", "mend the file, or delete it")
         yield Finding("settings.others", "wrong", error.args[0], mend)
     else:
-        yield Finding("settings.others", "ok", message("settings.prices", "prices and prompts load"))
+        yield Finding("settings.others", "ok", message("settings.prices", "prices load"))
 
 
 def _file(check: str, path: Path, told: str) -> Finding:

@@ -77,7 +77,7 @@ def side_by_side(
     work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int, deadline: Deadline
 ) -> list[_Result]:
     """Work on items several at a time; return the results in order. The first failure ends the deadline."""
-    with ThreadPoolExecutor(max(1, min(threads, len(items))), "commonplace-calls") as pool:
+    with ThreadPoolExecutor(threads, "commonplace-calls") as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
             for future in as_completed(futures):

@@ -40,15 +40,12 @@ CREATE INDEX IF NOT EXISTS entries_by_age ON entries(made)"""
 
 
 class CacheStats(NamedTuple):
-    """The size of a cache on disk: entries, bytes on disk, entries by model (fingerprint or name).
-
-    `oldest_s` is when the oldest was made, in seconds since 1970, 0 for none.
-    """
+    """The size of a cache on disk."""
 
     entries: int
     bytes: int
-    models: Mapping[str, int]
-    oldest_s: float = 0.0
+    models: Mapping[str, int]  # entries by fingerprint or name
+    oldest_s: float = 0.0  # when the oldest was made, in seconds since 1970; 0 for none
 
 
 class _DiskCache:
@@ -194,10 +191,7 @@ class AnswerCache(_DiskCache):
 
 
 def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Count the answers of language models that hold any of it; delete them to `change`.
-
-    One file serves all workspaces of a user.
-    """
+    """Count the answers of language models that hold any of it; delete them to `change`."""
     from commonplace.types.changes import Erased
 
     cache = AnswerCache()

@@ -118,7 +118,7 @@ _GROUPS: Mapping[By, str] = {
 
 
 class Costs(NamedTuple):
-    """Calls of one purpose, model or day. `cost` is in US dollars, without the `unpriced` calls."""
+    """Calls of one purpose, model or day."""
 
     name: str
     calls: int
@@ -126,7 +126,7 @@ class Costs(NamedTuple):
     failed: int
     tokens_in: int
     tokens_out: int
-    cost: float
+    cost: float  # in US dollars, without the `unpriced` calls
     unpriced: int
 
 

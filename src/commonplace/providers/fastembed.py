@@ -40,7 +40,6 @@ _MOST_S = 86_400.0  # of a download
 _PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
 _MOST_PRINTED = 100_000  # bytes of a download's message
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
-UNSAID_TOKENS = 512  # of a tokenizer that names no limit; fastembed sets one wherever it knows one
 
 
 def folder() -> Path:
@@ -237,7 +236,7 @@ class LocalReranker:
         if place(row) is None:
             raise absent(self.model)
         self.name, self._timeout_s = f"{PROVIDER}:{self.model}", spec.query_deadline_s
-        self.shared: Shared[Any] = Shared(lambda: _open_reranker(row))
+        self.shared: Shared[Any] = Shared(lambda: opened(row, "reranking"))
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
         """Return the scores of texts. Raises ProviderError, also when time is over (without loading)."""
@@ -258,11 +257,3 @@ class LocalReranker:
 
 
 load_reranker = LocalReranker
-
-
-def _open_reranker(row: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    model = opened(row, "reranking")
-    limits = model.model.tokenizer.truncation
-    room = int(limits["max_length"]) if limits else UNSAID_TOKENS
-    model.model.tokenizer.enable_truncation(room, strategy="longest_first")
-    return model

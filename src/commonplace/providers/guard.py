@@ -168,10 +168,7 @@ class Guard:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Around all requests of one call: refuse it while the provider is left alone, and note how it ends.
-
-        A text that is too long, or a cap, is not a failure of the provider. Raises ProviderError.
-        """
+        """Around the requests of one call: refuse it while the provider is left alone, note how it ends."""
         if self.breaker is None:
             yield
             return
@@ -205,11 +202,10 @@ class Guard:
         most_out: int = 0,
         batched: bool = False,
     ) -> Iterator[Call]:
-        """Around one request: reserve the `most` tokens that it can take, record what it took.
+        """Around one request: reserve the `most` tokens it can take, record what the `Call` says it took.
 
-        That is what the `Call` says in the end, or `about` so many. What was sent and not answered may be
-        charged all the same. Raises BudgetExceeded before the request, ProviderError where the ledger cannot
-        be written: every cost must be recorded.
+        Where it does not, that is `about` so many; what was not answered may be charged all the same. Raises
+        BudgetExceeded before the request, ProviderError where the ledger cannot be written.
         """
         call, reservation, outcome = Call(), None, "abandoned"
         if self.budget is not None:

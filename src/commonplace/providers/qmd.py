@@ -27,10 +27,10 @@ _SNIPPET = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? @@[^\n]*\n")
 
 
 class Found(NamedTuple):
-    """A hit of QMD: the file, absolute or as `qmd://…` where it is gone, and the lines of what it shows."""
+    """A hit of QMD."""
 
-    path: str
-    first: int
+    path: str  # absolute, or `qmd://…` where the file is gone
+    first: int  # line of what is shown
     last: int
     score: float
     title: str

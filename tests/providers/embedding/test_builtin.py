@@ -167,7 +167,7 @@ def test_what_it_is_like_is_known_without_loading_it() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_told(copy: Path, name: str) -> None:
     (copy / name).unlink()
-    with pytest.raises(ProviderError, match=f"{name} cannot be read"):
+    with pytest.raises(ProviderError, match=f"{name} is missing"):
         BuiltinEmbedder(copy, copy)
 
 

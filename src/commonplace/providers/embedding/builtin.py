@@ -22,9 +22,8 @@ from commonplace.language import stopwords
 from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime
 from commonplace.providers.catalog import Spec
-from commonplace.providers.embedding import chinese
+from commonplace.providers.embedding import chinese, shipped
 from commonplace.providers.embedding.base import Kind, joined, quantize, unit_rows
-from commonplace.providers.embedding.shipped import File, Shipped
 from commonplace.providers.runtime import Shared
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "minilm"
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 FILES = {
-    MODEL: File(23099483, "b55ee2e12ba15cd6e4a26d70a0507edebbe819c6bc1e6fc1ba6b0d3b63654fa9"),
-    TOKENIZER: File(466153, "01d4020140236ed40d76316c2c9226fbc7a7a410014ab485a3976487bf007476"),
+    MODEL: "b55ee2e12ba15cd6e4a26d70a0507edebbe819c6bc1e6fc1ba6b0d3b63654fa9",
+    TOKENIZER: "01d4020140236ed40d76316c2c9226fbc7a7a410014ab485a3976487bf007476",
 }
 DIMENSIONS = 384
 MAX_TOKENS = 256  # word pieces; the tokenizer cuts there
@@ -46,7 +45,7 @@ MAX_TOKENS = 256  # word pieces; the tokenizer cuts there
 MAX_CHARACTERS = 8192
 OUTPUT = "sentence_embedding"
 LAYER = "encoder.layer.2"  # the value inside the model's graph that gives the words
-_ENGLISH = f"builtin-1:{FILES[MODEL].sha256[:12]}:{FILES[TOKENIZER].sha256[:12]}:{MAX_CHARACTERS}"
+_ENGLISH = f"builtin-1:{FILES[MODEL][:12]}:{FILES[TOKENIZER][:12]}:{MAX_CHARACTERS}"
 
 
 class _Loaded(NamedTuple):
@@ -92,13 +91,12 @@ class BuiltinEmbedder:
     fingerprint = joined(_ENGLISH, words=LAYER, han=chinese.FINGERPRINT)
 
     def __init__(self, folder: Path = FOLDER, chinese_folder: Path = chinese.FOLDER) -> None:
-        """See that files and libraries are there. Raises ProviderError if one is missing or cut short.
+        """See that files and libraries are there; a changed one is found by the first text.
 
-        A changed file, or a library that cannot be loaded, is found when they are read: the first text
-        raises it.
+        Raises ProviderError.
         """
-        Shipped(folder, FILES).check()
-        chinese.shipped(chinese_folder).check()
+        shipped.check(folder, FILES)
+        shipped.check(chinese_folder, chinese.FILES)
         runtime.check("builtin")
         self.shared = Shared(partial(_load, folder))
         self.chinese = Shared(partial(chinese.load, chinese_folder))
@@ -180,9 +178,9 @@ def load(spec: Spec) -> BuiltinEmbedder:
 
 def _load(folder: Path) -> _Loaded:
     """Open the model. Raises ProviderError for a changed file."""
-    files = Shipped(folder, FILES)
-    graph = with_output(files.read(MODEL), LAYER)
-    return _Loaded(runtime.session("builtin", graph), runtime.tokenizer("builtin", files.read(TOKENIZER)))
+    model, tokenizer = (shipped.read(folder, name, FILES[name]) for name in (MODEL, TOKENIZER))
+    session = runtime.session("builtin", with_output(model, LAYER))
+    return _Loaded(session, runtime.tokenizer("builtin", tokenizer))
 
 
 def with_output(model: bytes, name: str) -> bytes:

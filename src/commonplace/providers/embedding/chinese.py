@@ -18,7 +18,7 @@ from commonplace.base import heap
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules, scripts
 from commonplace.providers import runtime
-from commonplace.providers.embedding.shipped import File, Shipped, damaged
+from commonplace.providers.embedding import shipped
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "chinese"
 MODEL, TOKENIZER, LEXICON = "encoder.onnx", "pieces.json", "lexicon.xz"
 FILES = {
-    MODEL: File(12944554, "33f58d45bd2e146eea4b77fc84086b53252490f675ab5e101305b55f148f0d58"),
-    TOKENIZER: File(1052505, "b1aaab0dea633e62aac8367d862761367941c5465d70a69ad7bc5286f836e422"),
-    LEXICON: File(698896, "7b3086c23544c5d6bb20323bba27c897f773f4d149399638b2a843326848e96a"),
+    MODEL: "33f58d45bd2e146eea4b77fc84086b53252490f675ab5e101305b55f148f0d58",
+    TOKENIZER: "b1aaab0dea633e62aac8367d862761367941c5465d70a69ad7bc5286f836e422",
+    LEXICON: "7b3086c23544c5d6bb20323bba27c897f773f4d149399638b2a843326848e96a",
 }
 # The encoder reads 256 pieces and the English model as many, which are rarely more than 1,500 characters.
 MAX_CHARACTERS = 2048
 _VERSION = 1  # raise it when the same text would give another vector
-FINGERPRINT = f"chinese-{_VERSION}:{':'.join(file.sha256[:12] for file in FILES.values())}:{MAX_CHARACTERS}"
+FINGERPRINT = f"chinese-{_VERSION}:{':'.join(file[:12] for file in FILES.values())}:{MAX_CHARACTERS}"
 
 LONGEST = 8  # characters of a word
 # Frequencies are letters from `!` (once) on, four to a unit of natural logarithm; together they are TOTAL.
@@ -69,7 +69,7 @@ class Lexicon:
                 word = word[: int(head[0])] + head[1:-1]
                 self._words[word] = head[-1] + gloss
         except (lzma.LZMAError, ValueError, IndexError) as error:
-            raise damaged(f"{LEXICON} is damaged or was changed") from error
+            raise shipped.damaged(f"{LEXICON} is damaged or was changed") from error
         self._particles = frozenset(rules.listed("zh", "particles"))
         self._run = re.compile(scripts.HAN_RUN)
 
@@ -122,19 +122,16 @@ class Chinese(NamedTuple):
         return rows[0]
 
 
-def shipped(folder: Path = FOLDER) -> Shipped:
-    """Return the files of this model."""
-    return Shipped(folder, FILES)
-
-
 def load(folder: Path = FOLDER) -> Chinese:
     """Open lexicon and encoder. Raises ProviderError for a missing or a changed file."""
     from concurrent.futures import ThreadPoolExecutor
 
-    files = shipped(folder)
+    def read(name: str) -> bytes:
+        return shipped.read(folder, name, FILES[name])
+
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(runtime.session, "builtin", files.read(MODEL))
-        lexicon = Lexicon(files.read(LEXICON))
-        loaded = Chinese(lexicon, session.result(), runtime.tokenizer("builtin", files.read(TOKENIZER)))
+        session = pool.submit(runtime.session, "builtin", read(MODEL))
+        lexicon = Lexicon(read(LEXICON))
+        loaded = Chinese(lexicon, session.result(), runtime.tokenizer("builtin", read(TOKENIZER)))
     heap.trim()  # the encoder's weights were unpacked: 100 MB of steps in between
     return loaded
