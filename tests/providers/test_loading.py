@@ -5,11 +5,9 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -69,48 +67,6 @@ def test_a_failure_to_load_is_raised_and_tried_again() -> None:
         raise AssertionError("not reached")
     with shared.use():
         assert shared.loaded
-
-
-def test_eight_threads_use_it_while_it_comes_and_goes() -> None:
-    alive = 0
-    most = 0
-    lock = threading.Lock()
-
-    class Counted:
-        def __init__(self) -> None:
-            nonlocal alive, most
-            with lock:
-                alive += 1
-                most = max(most, alive)
-            self.open = True
-
-        def __del__(self) -> None:
-            nonlocal alive
-            with lock:
-                alive -= 1
-
-    shared = Shared(Counted, idle_s=0.0)
-    until = time.monotonic() + 1.0
-
-    def work(pause_s: float) -> int:
-        done = 0
-        while time.monotonic() < until:
-            with shared.use() as model:
-                time.sleep(pause_s)
-                assert model.open
-                shared.expire()
-                assert shared.loaded  # in use
-                del model
-            done += 1
-            shared.expire()
-        return done
-
-    with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(work, [0.0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005]))
-    assert all(done)
-    shared.expire()
-    gc.collect()
-    assert (alive, most) == (0, 1)  # never two of them at once
 
 
 FORK = """

@@ -18,12 +18,9 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 def files(folder: Path) -> dict[str, bytes]:
     """What the model's files are made of: a real graph that fastembed opens."""
-    from tests.providers.embedding.graphs import write_json, write_model
+    from tests.providers.embedding.graphs import write_model
 
     write_model(folder, width=512)  # as fastembed's table has it
-    write_json(folder / "config.json", {"pad_token_id": 0})
-    write_json(folder / "tokenizer_config.json", {"model_max_length": 32, "pad_token": "[PAD]"})
-    write_json(folder / "special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"})
     found = {path.name: path.read_bytes() for path in folder.iterdir()}
     found["model_optimized.onnx"] = found.pop("model.onnx")
     return found

@@ -119,15 +119,6 @@ def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder,
     assert (batches.direct, store.jobs) == (0, ())
 
 
-UNTOLD = [
-    b"{}",
-    b"[]",
-    b"null",
-    b'{"status": "queued", "metadata": {"state": "BATCH_STATE_PAUSED"}}',
-    b"<html>",
-]
-
-
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
     ask: Ask, model: RemoteEmbedder, server: Server, batches: Batches
 ) -> None:

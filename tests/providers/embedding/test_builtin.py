@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 FILES = [*builtin.FILES, *chinese.FILES]
 REFERENCE = Path(__file__).parent / "data" / "minilm_float32.npz"
 
-# Questions and answers that share no word of meaning; the last passage answers none of them.
-QUESTIONS = (
-    "When did the doctor say I could run again?",
-    "Which beverage does he prefer?",
-    "what pets do we own",
-)
-ANSWERS = (
-    "The physician allows jogging from May on.",
-    "He likes his coffee black.",
-    "Two cats and a dog live with us.",
-    "The deploy key for staging lives in the team vault.",
-)
-
 TEXTS = (
     "where is my passport",
     "",

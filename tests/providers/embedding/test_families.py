@@ -6,38 +6,6 @@ import re
 
 from commonplace.providers import services
 
-
-def test_names_lead_to_families() -> None:
-    for model, pattern in [
-        ("intfloat/multilingual-e5-large", "multilingual-e5"),
-        ("multilingual-e5-small", "multilingual-e5"),
-        ("BAAI/bge-small-en-v1.5", r"\bbge-(?:small|base|large)"),
-        ("BAAI/bge-M3", r"\bbge-m3"),
-        ("bge-m3:latest", r"\bbge-m3"),
-        ("text-embedding-nomic-embed-text-v1.5@q8_0", "nomic-embed-text"),
-        ("hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q4_K_M", "nomic-embed-text"),
-        ("nomic-ai/nomic-embed-text-v2-moe", "nomic-embed-text-v2"),
-        ("Qwen/Qwen3-Embedding-0.6B", "qwen3-embedding"),
-        ("embeddinggemma:300m", "embedding-?gemma"),
-        ("sentence-transformers/all-MiniLM-L6-v2", "all-minilm"),
-        ("text-embedding-3-small", "^text-embedding-(?:3-small|ada)"),
-        ("openai/text-embedding-3-large", "^text-embedding-3-large"),
-        ("models/gemini-embedding-001", "gemini-embedding-001"),
-        ("voyage-code-3", "^voyage-(?:[345]|code-[34])"),
-        ("voyage-3-lite", "^voyage-3-lite"),
-        ("voyage-large-2", "^voyage-"),
-        ("embed-v4.0", "embed-v4"),
-        ("embed-english-light-v3.0", "embed-english"),
-        ("intfloat/multilingual-e5-large-instruct", "e5-mistral-7b|e5-large-instruct"),
-        ("snowflake-arctic-embed2", "arctic-embed.*(?:v2|2)"),
-        ("mxbai-embed-large", "arctic-embed|mxbai-embed-large"),
-    ]:
-        rows = [row for row in services._table()["model"] if re.search(row["pattern"], services.plain(model))]
-        assert rows[0]["pattern"] == pattern, model
-    for model in ("my-own-model", ""):
-        assert services.family(model) == services.Family()
-
-
 REPRESENT = "Represent this sentence for searching relevant passages: "
 INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query"
 # As the makers' model cards have them, written down a second time on purpose.
@@ -70,6 +38,14 @@ PREFIXES = {
     "embed-v4.0": ("", ""),
     "my-own-model": ("", ""),
 }
+
+
+def test_prefixes_are_those_of_the_model_cards() -> None:
+    for model, prefixes in PREFIXES.items():
+        family = services.family(model)
+        assert (family.query, family.passage) == prefixes, model
+    assert services.family("text-embedding-nomic-embed-text-v1.5@q8_0").dimensions == 768
+    assert services.family("bge-m3:latest").max_tokens == 8192
 
 
 def test_every_row_can_be_used() -> None:

@@ -13,7 +13,6 @@ from commonplace.providers.costs import Budget, Ledger
 from commonplace.providers.fake import Answer, FakeModel
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
-from tests.providers.conftest import PRICES
 from tests.providers.llm.conftest import KEY, QUESTION, answer, model_at, refusal
 from tests.providers.server import Reply, Server
 
@@ -137,7 +136,7 @@ def test_an_estimate_spends_nothing(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, server: Server) -> None:
-    ledger = Ledger(tmp_path / "workspace" / "ledger.sqlite", PRICES)
+    ledger = Ledger(tmp_path / "workspace" / "ledger.sqlite")
     cache = AnswerCache(tmp_path / "cache" / "answers.sqlite")
     prompt, said = "the password of the vault is swordfish", "an answer about halibut"
     call = ToolCall("1", "search", "{}")

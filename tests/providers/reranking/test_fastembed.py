@@ -1,48 +1,36 @@
-"""Cross-encoders through fastembed: its real API on a tiny model, never a download unless asked for."""
+"""Cross-encoders through fastembed, never a download unless asked for."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
-from commonplace.base.errors import MissingExtra
+from commonplace.base.errors import MissingExtra, ProviderError
 from commonplace.providers import fastembed
 from commonplace.providers.catalog import RERANKERS, Spec
-from commonplace.providers.fastembed import LocalReranker, folder, load_reranker
+from commonplace.providers.fastembed import LocalReranker, folder
 from commonplace.providers.reranking import sigmoid
+from commonplace.providers.runtime import Shared
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
 
 NAME = "Xenova/ms-marco-MiniLM-L-6-v2"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
-TEXTS = ["tea", "desk desk", "", "milk 茶 nobody knows", "tea " * 60, "\ud800 half"]
 
 
 def write_cache(name: str = NAME) -> Path:
-    """A model in our folder, as its download leaves it."""
-    from tests.providers.reranking.graphs import write_model
-
-    place = folder() / f"models--{name.replace('/', '--')}"
-    write_model(place / "snapshots" / REVISION, "onnx/model.onnx")
-    (place / "refs").mkdir()
-    (place / "refs" / "main").write_text(REVISION)
-    return place / "snapshots" / REVISION
-
-
-def model(name: str = "", **fields: Any) -> LocalReranker:
-    return load_reranker(Spec("fastembed", name, **fields))
-
-
-@pytest.fixture
-def by_hand() -> Any:
-    from tests.providers.reranking.graphs import logit
-
-    return lambda question, texts: [sigmoid(logit(question, text)) for text in texts]
+    """The files of a model in our folder, as its download leaves them, but empty."""
+    place = folder() / f"models--{name.replace('/', '--')}" / "snapshots" / REVISION
+    (place / "onnx").mkdir(parents=True)
+    for file in ("onnx/model.onnx", "config.json", "tokenizer.json"):
+        (place / file).touch()
+    return place
 
 
 def test_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,17 +40,24 @@ def test_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_fastembed
-def test_scores_are_those_computed_by_hand(by_hand: Any) -> None:
-    write_cache()
-    found = model()
-    assert found.name == f"fastembed:{NAME}"
-    assert not found.shared.loaded
-    assert found.score("walnut tea", TEXTS) == pytest.approx(by_hand("walnut tea", TEXTS), abs=1e-6)
-    long = "tea " * 3 + "walnut " * 60
-    assert found.score(long, TEXTS) == pytest.approx(by_hand(long, TEXTS), abs=1e-6)
-
-
-@needs_fastembed
-def test_fetching_one_that_is_here_reaches_for_nothing() -> None:
+def test_a_text_has_the_probability_of_its_logit_and_nothing_is_fetched() -> None:
+    spec = Spec("fastembed", query_deadline_s=60)
+    with pytest.raises(ProviderError, match="is not on this machine") as caught:
+        LocalReranker(spec)
+    assert caught.value.permanent
     place = write_cache()
-    assert fastembed.fetch(Spec("fastembed", NAME)) == (NAME, place)
+    assert fastembed.fetch(Spec("fastembed", NAME.upper())) == (NAME, place)
+    found = LocalReranker(spec)
+    assert found.name == f"fastembed:{NAME}"
+
+    def rerank(question: str, texts: list[str]) -> Iterator[float]:
+        return (float(len(set(text.split()) & set(question.split()))) for text in texts)
+
+    found.shared = Shared(lambda: SimpleNamespace(rerank=rerank))
+    scores = found.score("walnut tea", ["tea", "walnut tea", "\ud800"])
+    assert scores == [sigmoid(1.0), sigmoid(2.0), sigmoid(0.0)]
+    assert found.score("walnut", []) == []
+    slow = LocalReranker(Spec("fastembed", query_deadline_s=0))
+    slow.shared = found.shared
+    with pytest.raises(ProviderError, match="did not score 2 texts within 0 s"):
+        slow.score("tea", ["a", "b"])
