@@ -13,7 +13,6 @@ from commonplace import config
 from commonplace.base.errors import AccessDenied, ConfigError
 from commonplace.config import access, files
 from commonplace.config.access import HERE, NOWHERE, Access
-from tests.places import settings_file
 
 
 @pytest.fixture
@@ -93,8 +92,9 @@ def test_names_and_paths_are_the_same(team: Path, other: Path, tmp_path: Path) -
         f'writes = "{other}/../other"\n'
     )
     assert of("x") == Access("x", (os.path.realpath(team),), os.path.realpath(other))
-    with pytest.raises(AccessDenied, match="agent 'y' has no table"):
-        of("y")
+    write(f'[workspaces."{team}"]\nname = "one"\n[workspaces."{other}"]\nname = "one"\n')
+    with pytest.raises(ConfigError, match="the name of two workspaces"):
+        config.reach([str(team)])
 
 
 @pytest.mark.parametrize(
@@ -104,29 +104,6 @@ def test_names_that_mean_something_else_are_refused(team: Path, name: str) -> No
     write(f'[workspaces."{team}"]\nname = "{name}"\n')
     with pytest.raises(ConfigError, match="is no name for a workspace"):
         config.reach([str(team)])
-
-
-def test_a_name_of_two_workspaces_is_a_mistake(team: Path, other: Path) -> None:
-    write(f'[workspaces."{team}"]\nname = "one"\n[workspaces."{other}"]\nname = "one"\n')
-    with pytest.raises(ConfigError, match="the name of two workspaces"):
-        config.reach([str(team)])
-
-
-@pytest.mark.parametrize("key", ['reads = ["/"]', 'writes = "here"'])
-def test_what_comes_with_a_folder_opens_nothing(team: Path, key: str) -> None:
-    settings_file(team).write_text(f"[agents.x]\n{key}\n")
-    before = config.reach([str(team)], agent="x"), config.limited()
-    assert config.load(team, agent="x").warnings[0].startswith(f"agents in {settings_file(team)} left out")
-    assert (config.reach([str(team)], agent="x"), config.limited()) == before
-
-
-def test_a_name_in_another_case_is_refused(team: Path) -> None:
-    write('[agents.Claude-Code]\nreads = ["/a"]\n[agents.free.search]\nlimit = 5\n')
-    with pytest.raises(AccessDenied, match=r"did you mean Claude-Code\?"):
-        config.load(team, agent="claude-code")
-    with pytest.raises(AccessDenied, match="has no table"):
-        config.load(team, agent="FREE")
-    assert config.load(team, agent="free").search.limit == 5
 
 
 @pytest.mark.parametrize(
@@ -152,52 +129,36 @@ def test_who_has_no_table_beside_those_of_others_is_refused(team: Path, agent: s
     assert not of(agent).is_limited
 
 
-@pytest.mark.parametrize("mistake", ['[workspaces."/secretword"]', '"secretword', "secretword", 'a = "\\s"'])
-def test_what_keeps_the_settings_from_being_read_is_shown_to_the_owner_alone(
-    team: Path, mistake: str
-) -> None:
-    write(f'[agents.x]\nreads = ["here"]\n[workspaces."/secretword"]\n{mistake}\n')
-    for ask in (
-        partial(config.load, team),
-        partial(config.reach, [str(team)]),
-        partial(config.limited, None),
-    ):
-        with pytest.raises(ConfigError, match="not valid TOML"):
-            ask(agent="")
-        for agent in ("x", "anybody"):
-            with pytest.raises(ConfigError, match="is shown to its owner alone") as error:
-                ask(agent=agent)
-            assert "secretword" not in str(error.value)
-            assert error.value.__cause__ is None
-
-
 @pytest.mark.parametrize(
     "mistake",
     [
-        '[agents.bob]\nreads = "secretword"', '[agents.bob]\nwrites = ["secretword"]', "[agents.bob.secretword]\nx = 1",
-        '[agents.bob.search]\nlimit = "secretword"', '[agents."secret word"]\nreads = []',
-        '[workspaces."/secretword"]\nname = "crew"', '[workspaces."/secretword"]\nnonsense = 1',
-        '[workspaces."/x"]\nname = "secret word"',
+        '[agents.bob]\nreads = "secretword"', "[agents.bob.secretword]\nx = 1", '[agents."secret word"]\nreads = []',
+        '[agents.bob.search]\nlimit = "secretword"', '[workspaces."/secretword"]\nname = "crew"', '"secretword',
+        '[workspaces."/secretword"]\nnonsense = 1', "secretword", 'a = "\\s"',
     ],
 )  # fmt: skip
-def test_mistakes_about_others_are_shown_to_the_owner_alone(team: Path, mistake: str) -> None:
+def test_mistakes_are_shown_to_the_owner_alone(team: Path, mistake: str) -> None:
     write(f'[workspaces."{team}"]\nname = "crew"\n[agents.x]\nreads = ["crew"]\n{mistake}\n')
 
     def told(agent: str) -> str:
         """What is said to whoever opens the workspace as an agent."""
         messages = []
-        for ask in (partial(config.load, team), partial(config.reach, [str(team)])):
-            try:
-                ask(agent=agent)
-            except ConfigError as error:
-                messages.append(str(error))
+        for ask in (
+            partial(config.load, team),
+            partial(config.reach, [str(team)]),
+            partial(config.limited, None),
+        ):
+            with suppress(AccessDenied):
+                try:
+                    ask(agent=agent)
+                except ConfigError as error:
+                    messages.append(f"{error} {error.__cause__}")
         return "\n".join(messages)
 
-    with suppress(ConfigError):
-        config.limited()
-        assert "secret" in told("")
+    assert "secret" in told("") or "not valid TOML" in told("")
+    for agent in ("x", "anybody"):
+        assert "secret" not in told(agent)
     assert "a mistake, which is shown to its owner alone" in told("x")
-    assert "secret" not in told("x")
 
 
 # --- workspaces that overlap ----------------------------------------------------------------------------
@@ -215,16 +176,6 @@ def test_a_workspace_around_or_in_a_closed_one_is_refused(team: Path, closed: st
     config.load(team)
 
 
-def test_a_workspace_that_is_gone_closes_no_other(team: Path) -> None:
-    folder = team / "inner"
-    folder.mkdir()
-    write(f'[agents.x]\nreads = ["{team}"]\n[agents.bob]\nwrites = "{folder}"\n')
-    with pytest.raises(AccessDenied):
-        config.load(team, agent="x")
-    folder.rmdir()
-    config.load(team, agent="x")
-
-
 @pytest.mark.parametrize("leads", ["{other}", "{other}/memory", "{other}/..", "{link}"])
 def test_a_collection_that_leads_into_a_closed_one_is_refused(
     team: Path, other: Path, tmp_path: Path, leads: str
@@ -238,11 +189,8 @@ def test_a_collection_that_leads_into_a_closed_one_is_refused(
     with pytest.raises(AccessDenied, match="keep them side by side"):
         config.load(team, agent="x")
     config.load(team, agent="both")
-
-
-def test_names_that_only_begin_alike_do_not_overlap(team: Path, tmp_path: Path) -> None:
-    (tmp_path / "team-2").mkdir()
-    write(f'[agents.x]\nreads = ["{team}"]\n[agents.bob]\nwrites = "{tmp_path}/team-2"\n')
+    (tmp_path / "team-2").mkdir()  # a name that only begins alike, and a folder that is gone
+    write(f'[agents.x]\nreads = ["{team}"]\n[agents.bob]\nreads = ["{team}-2"]\nwrites = "{team}/gone"\n')
     config.load(team, agent="x")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -111,6 +110,10 @@ def test_a_link_is_where_it_leads(roots: dict[str, Path], tmp_path: Path) -> Non
     with pytest.raises(AccessDenied):
         config.reach([str(tmp_path / "link")], "alice")
     (tmp_path / "again").symlink_to(roots["alice"])
+    for number in (1, 2):  # two of one name
+        (tmp_path / str(number) / "notes").mkdir(parents=True)
+    both = config.reach([str(tmp_path / "1" / "notes"), str(tmp_path / "2" / "notes")])
+    assert (both.name, *both.others) == ("notes", "2-notes")
     reach = config.reach([str(tmp_path / "again"), str(roots["alice"]), str(roots["team"])], "alice")
     assert asked(reach) == ("alice", ["team"], True)
 
@@ -121,16 +124,6 @@ def test_a_home_that_is_gone_is_said(roots: dict[str, Path]) -> None:
         config.reach(agent="alice")
     roots["team"].rename(roots["team"].with_name("moved-too"))
     assert list(config.reach(agent="mira").others) == ["team"]  # a question says that it is gone
-
-
-def test_every_workspace_has_a_name_of_its_own(tmp_path: Path) -> None:
-    folders = [tmp_path / str(number) / "notes" for number in range(20)]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    reach = config.reach([str(folder) for folder in folders])
-    names = [reach.name, *reach.others]
-    assert len(set(names)) == 20
-    assert names[:2] == ["notes", "1-notes"]
 
 
 # --- the list of this machine ---------------------------------------------------------------------------
@@ -151,6 +144,9 @@ def test_the_list_holds_each_once_and_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_state_of_anything_is_no_workspace(tmp_path: Path) -> None:
+    paths.prepare_state(paths.Workspace(tmp_path))  # written to, and not noted
+    assert workspaces.known() == []
+    assert not workspaces.drop(tmp_path)
     workspaces.note(tmp_path)
     (state,) = paths.user_state_dir().iterdir()
     for name, path in (("a", b""), ("b", b"\xff\0"), ("c", b"/nowhere")):
@@ -159,21 +155,3 @@ def test_a_state_of_anything_is_no_workspace(tmp_path: Path) -> None:
         (state.parent / name / "noted").touch()
     (state.parent / "d").touch()
     assert workspaces.known() == [os.path.realpath(tmp_path)]
-
-
-def test_one_that_was_only_written_to_is_not_noted(tmp_path: Path) -> None:
-    paths.prepare_state(paths.Workspace(tmp_path))
-    assert workspaces.known() == []
-    assert not workspaces.drop(tmp_path)
-
-
-def test_many_that_note_at_once_lose_nothing(tmp_path: Path) -> None:
-    folders = [tmp_path / str(number) for number in range(8)]
-    for folder in folders:
-        folder.mkdir()
-    threads = [threading.Thread(target=workspaces.note, args=(folder,)) for folder in folders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(workspaces.known()) == sorted(map(os.path.realpath, folders))

@@ -78,11 +78,6 @@ def test_redacting_is_done_once_and_keeps_lines(text: str) -> None:
     assert redacted.count("\n") == text.count("\n")
 
 
-@given(st.text(), st.sampled_from(ADDRESSES[:3] + NUMBERS), st.text())
-def test_none_survives_between_blanks(before: str, private: str, behind: str) -> None:
-    assert private not in redact_personal(f"{before} {private} {behind}")[0]
-
-
 UNITS = [
     *"a1@+(.- \"%", "1 ", "12-", "a@", "@a.", "a.b@", "+1", "1.", "phone: ", "phone 1", "00 1 ", "(1) ", "1\u00a0",
     "@a-", "138", "212-555-", "a@b.c", "+1 2", "86 ", "电话：1", "%40a.",
