@@ -39,9 +39,15 @@ def test_rewriting() -> None:
             "071/514 22 90 / 06 4419 8830",
             "071/514 22 90 / 06 4419 8830 0715142290 5142290 0644198830 4198830",
         ),
+        ("06\u00a04419\u20118830", "06 4419-8830 0644198830 4198830"),
         ("2026-10-01 06 4419 8830 10am", "2026-10-01 06 4419 8830 10am 0644198830 4198830"),
     ]:
         assert " ".join(lexicon.index_text(text).split()) == " ".join(rewritten.split())
+
+
+def test_texts_are_rewritten_as_each_alone() -> None:
+    texts = ["x getUserName", "北京 06 4419 8830", "HTTPServer2", "plain", "071-5142290 iPhone15"]
+    assert list(lexicon.index_texts(texts)) == [lexicon.index_text(text) for text in texts]
 
 
 def test_plain_text_is_not_copied() -> None:

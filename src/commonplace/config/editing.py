@@ -232,14 +232,12 @@ def check_foreign(full: str, root: Path) -> None:
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:
-    """Return a name for a collection by its folder, or `folder-2` without letters. Raises ConfigError."""
-    taken = {WORKSPACE_COLLECTION, *known}
-    name = collections.collection_name(Path(os.path.expanduser(path)))
-    if name in taken:
+    """Return a name for a collection by its folder. Raises ConfigError for one that is taken."""
+    name = collections.collection_name(Path(os.path.expanduser(path))) or "folder"
+    if name in (WORKSPACE_COLLECTION, *known):
         as_called = "{name!r}, as the folder is called, is taken; give it a name"
         raise ConfigError("collection", message("collection.as_called", as_called, name=name))
-    numbered = ("folder", *(f"folder-{number}" for number in range(2, len(taken) + 2)))
-    return name or next(one for one in numbered if one not in taken)
+    return name
 
 
 def no_folder(path: str) -> str:
