@@ -1,4 +1,4 @@
-"""Vectors kept for all workspaces: found again, bounded, shared, never an error."""
+"""Vectors and answers kept for all workspaces: found again, bounded, shared, without secrets, never an error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -15,7 +16,8 @@ import pytest
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.providers import cache
-from commonplace.providers.cache import VectorCache, vector_key
+from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
+from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 
 
 @pytest.fixture
@@ -125,3 +127,103 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     finally:
         os.umask(umask)
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in tmp_path.iterdir())
+
+
+# --- answers ------------------------------------------------------------------------------------------
+
+REQUEST = Request((Message("user", "When do we deploy?"),))
+ANSWER = Completion(
+    "周二",
+    "m",
+    5,
+    2,
+    data={"day": "周二"},
+    logprobs=(("周", -0.5), ("星", -1.0)),
+)
+
+
+def get(answers: AnswerCache, model: str, request: Request) -> Completion | None:
+    key = answer_key(model, request)
+    return answers.find([key]).get(key)
+
+
+def put(answers: AnswerCache, model: str, request: Request, completion: Completion) -> None:
+    answers.keep(model, {answer_key(model, request): completion})
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> AnswerCache:
+    return AnswerCache(tmp_path / "answers.sqlite")
+
+
+def test_an_answer_comes_back_whole_and_marked(answers: AnswerCache) -> None:
+    assert get(answers, "m", REQUEST) is None
+    put(answers, "m", REQUEST, ANSWER)
+    assert get(answers, "m", REQUEST) == replace(ANSWER, cached=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(REQUEST, messages=(Message("system", "When do we deploy?"),)),
+        replace(REQUEST, messages=(Message("user", "When do we deploy"),)),
+        replace(REQUEST, schema={"type": "object"}),
+        replace(REQUEST, tools=(ToolSpec("f", "", {}),)),
+        replace(REQUEST, max_tokens=5),
+        replace(REQUEST, logprobs=1),
+    ],
+)
+def test_another_question_is_another_answer(answers: AnswerCache, other: Request) -> None:
+    put(answers, "m", REQUEST, ANSWER)
+    assert get(answers, "m", other) is None
+    assert get(answers, "other model", REQUEST) is None
+
+
+def test_what_is_too_old_is_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = AnswerCache(tmp_path / "answers.sqlite")
+    put(answers, "m", REQUEST, ANSWER)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + cache.MAX_AGE_S + 1)
+    assert get(answers, "m", REQUEST) is None
+    put(answers, "m", replace(REQUEST, max_tokens=5), ANSWER)
+    assert answers.stats().entries == 1
+
+
+def test_it_is_for_its_owner_only_and_holds_no_question(answers: AnswerCache, tmp_path: Path) -> None:
+    secret = replace(REQUEST, messages=(Message("user", "sk-test-0123456789abcdefghij"),))
+    put(answers, "m", secret, ANSWER)
+    answers.close()
+    for file in tmp_path.iterdir():
+        assert file.stat().st_mode & 0o077 == 0
+        assert b"sk-test" not in file.read_bytes()
+        assert "sk-test" not in file.name
+
+
+KEY = "sk-proj-" + "Ab1" * 16
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        Completion(f"The key is {KEY}.", "m"),
+        Completion("{}", "m", data={"keys": [{"of": "openai", "is": KEY}]}),
+        Completion('{"key": "\\u0073k-proj-' + "Ab1" * 16 + '"}', "m", data={"key": KEY}),
+        Completion("", "m", calls=(ToolCall("1", "remember", f'{{"text": "{KEY}"}}'),)),
+        Completion("", "m", logprobs=((KEY[:9], -0.1), (KEY[9:], -0.1))),
+    ],
+    ids=["text", "data", "escaped data", "calls", "tokens"],
+)
+def test_an_answer_that_holds_a_secret_is_not_kept(tmp_path: Path, secret: Completion) -> None:
+    answers = AnswerCache(tmp_path / "answers.sqlite")
+    put(answers, "m", REQUEST, secret)
+    assert get(answers, "m", REQUEST) is None
+    put(answers, "m", REQUEST, ANSWER)
+    assert get(answers, "m", REQUEST) is not None
+    answers.close()
+    for file in tmp_path.iterdir():
+        assert b"Ab1Ab1" not in file.read_bytes()
+
+
+def test_text_that_is_no_unicode_is_not_kept(answers: AnswerCache) -> None:
+    put(answers, "m", REQUEST, replace(ANSWER, text="\ud800"))
+    assert get(answers, "m", REQUEST) is None
