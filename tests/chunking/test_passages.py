@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import BARE, DEFAULT, FRONT, ROLE, ChunkSettings
-from commonplace.markdown import structure, turns
+from commonplace.markdown import structure
 from commonplace.markdown.document import parse
 
 LINES = st.sampled_from(
@@ -20,10 +20,8 @@ LINES = st.sampled_from(
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=400), st.lists(LINES, max_size=40).map("\n".join))
 SETTINGS = [
-    DEFAULT,
-    ChunkSettings(target=40, line=100, piece=60),
-    ChunkSettings(target=200),
-]
+    DEFAULT, ChunkSettings(target=40, line=100, piece=60), ChunkSettings(target=200),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["default", "small", "medium"])
@@ -49,28 +47,8 @@ def test_every_line_is_covered(settings: ChunkSettings, text: str) -> None:
     assert all(a[1] < b[0] or a == b for a, b in pairwise(places))
 
 
-@pytest.mark.parametrize("stamped", ["**{0}** 10:{1}", "{0} [10:{1} AM]", "{0} 10:{1}"])
-@pytest.mark.parametrize("day", ["", "## 2024-05-0{0}\n\n"])
-def test_whoever_speaks_once_stays_with_the_words(stamped: str, day: str) -> None:
-    names = ["Ann", "Bob", "Ann", "Carol", "Bob", "Ann", "Dora"]
-    words = "I say at some length that the boats of the harbour lie still, and nobody can tell where they go."
-    text = "# Chat\n\n" + "\n\n".join(
-        f"{day.format(n) if n % 4 == 0 else ''}{stamped.format(who, n + 10)}\n{words} {who}."
-        for n, who in enumerate(names)
-    )
-    cut = passages.split(parse(text, "memory/chat.md"))[1]
-    for passage in cut:
-        for above, line in pairwise(passage.text.split("\n")):
-            assert line != words or turns.opening(above, chat=True)
-        assert turns.opening(passage.text.split("\n")[0], chat=True)
-
-
 def lines_of(text: str, settings: ChunkSettings = DEFAULT) -> list[tuple[int, int]]:
     return [(p.start_line, p.end_line) for p in passages.split(parse(text, "a.md"), settings)[1]]
-
-
-def test_passages_do_not_cross_headings() -> None:
-    assert lines_of("# A\n\none\ntwo\n\n## B\n\nthree\n") == [(3, 4), (8, 8)]
 
 
 def test_a_heading_alone_is_no_passage_but_of_a_note_without_text() -> None:
@@ -90,16 +68,12 @@ LONG = "It is long. " * 40
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"# A\n\n{LONG}\n\n---\n\n{LONG}\n\n***\n", [(3, 3), (7, 7)]),
-        (f"![a](b.png)\n\n{LONG}\n", [(3, 3)]),
-        (f"[![a](b.png)](c) <img src='d'>\n{LONG}", [(2, 2)]),
-        ("one\n\n---\n\ntwo\n", [(1, 5)]),
-        ("one\n```yaml\n---\n```\n", [(1, 4)]),
-        ("Ann: yes\n\nBob: <Media omitted>\n", [(1, 1)]),
-        (f"# A\n\n***\n\n## B\n\n{LONG}", [(7, 7)]),
-        (f"---\ntags:\n  - a\nnote: {'x ' * 300}\n---\n{LONG}", [(1, 5), (6, 6)]),
+        (f"# A\n\n{LONG}\n\n---\n\n{LONG}\n\n***\n", [(3, 3), (7, 7)]), (f"![a](b.png)\n\n{LONG}\n", [(3, 3)]),
+        (f"[![a](b.png)](c) <img src='d'>\n{LONG}", [(2, 2)]), ("one\n\n---\n\ntwo\n", [(1, 5)]),
+        ("one\n```yaml\n---\n```\n", [(1, 4)]), ("Ann: yes\n\nBob: <Media omitted>\n", [(1, 1)]),
+        (f"# A\n\n***\n\n## B\n\n{LONG}", [(7, 7)]), (f"---\ntags:\n  - a\nnote: {'x ' * 300}\n---\n{LONG}", [(1, 5), (6, 6)]),
     ],
-)
+)  # fmt: skip
 def test_rules_images_and_what_an_export_writes_for_them_are_no_passages(
     text: str, expected: list[tuple[int, int]]
 ) -> None:
@@ -111,26 +85,9 @@ def test_lines_are_packed_up_to_the_target() -> None:
     assert lines_of("\n".join([line] * 5)) == [(1, 2), (3, 4), (5, 5)]
 
 
-def test_a_long_line_stands_alone() -> None:
-    assert lines_of("short\n" + "long " * 200 + "\nshort") == [(1, 1), (2, 2), (3, 3)]
-
-
-def test_a_very_long_line_is_cut_at_sentences() -> None:
-    cut = passages.split(parse("This is a sentence. " * 400, "a.md"))[1]
-    assert len(cut) > 5
-    assert {(p.start_line, p.end_line) for p in cut} == {(1, 1)}
-    assert all(p.text.endswith(".") for p in cut)
-
-
 def test_a_wide_character_counts_three() -> None:
     assert len(lines_of("字" * 50 + "\n" + "字" * 50)) == 2
     assert len(lines_of("a" * 50 + "\n" + "a" * 50)) == 1
-
-
-def test_importance_is_taken_from_comments() -> None:
-    cut = passages.split(parse("- a <!-- importance: 8 -->\n- b <!-- importance: 99 -->\n", "a.md"))[1]
-    assert cut[0].annotations == {"importance": "10"}
-    assert "importance" not in cut[0].text
 
 
 @given(st.text("abc .,。！ 字\n".replace("\n", ""), min_size=1, max_size=400), st.integers(10, 90))
@@ -140,20 +97,6 @@ def test_pieces_are_the_line(line: str, limit: int) -> None:
     assert all(len(piece) <= limit for piece in found)
 
 
-def _share(text: str) -> float:
-    return turns.read(text.split("\n")).share(range(1, text.count("\n") + 2))
-
-
-def test_what_is_a_conversation() -> None:
-    talk = ["- Ann: hello there", "- Bob: hi", "- Ann: how are you?", "- Bob: fine"]
-    assert _share("\n".join(talk)) == 1.0
-    assert _share("\n".join([*talk, *["a fact"] * 4])) == 0.0
-    assert _share("name: x\nsize: y\ncolour: z\nplace: w") == 0.0
-    assert turns.speaker("**User:** hello") == "user"
-    assert turns.speaker("- 14:05 小王：好") == "小王"
-    assert turns.speaker("see http://example.com: fine") is None
-
-
 @pytest.mark.parametrize("lines", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_note_of_very_many_lines_is_cut(lines: int) -> None:
     for unit in ["# A\n\ntext\n\n", "text\n", "```\nx\n```\n", "- Ann: yes\n", "A\n===\n", "---\n", "\n"]:
@@ -161,8 +104,3 @@ def test_a_note_of_very_many_lines_is_cut(lines: int) -> None:
         found, cut = passages.split(note)
         assert all(passage.section < len(found) for passage in cut), unit
         assert bool(cut) is any(line.strip() for line in note.lines), unit
-
-
-def test_a_placeholder_of_an_export_is_no_passage() -> None:
-    _, found = passages.split(parse("# A\n\nAnn: yes\nAnn: \u200eimage omitted\n", "a.md"))
-    assert [one.text for one in found] == ["Ann: yes"]

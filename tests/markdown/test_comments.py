@@ -16,88 +16,32 @@ from commonplace.types import Provenance, Writer
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("importance: 8", {"importance": "8"}),
-        ("Trigger: deploy, 发布", {"trigger": "deploy, 发布"}),
-        ("project:kestrel", {"project": "kestrel"}),
-        ("tentative", {"status": "tentative"}),
-        ("Superseded", {"status": "superseded"}),
-        ("status: tentative", {"status": "tentative"}),
-        ("superseded-by: #a1b2c3", {"superseded-by": "#a1b2c3"}),
-        ("valid-until: 2026-03-01", {"valid-until": "2026-03-01"}),
-        ("by: tool", {"by": "tool"}),
-        ("source: untrusted", {"by": "untrusted"}),
-        ("provenance: Owner", {"by": "owner"}),
+        ("importance: 8", {"importance": "8"}), ("IMPORTANCE : 8", {"importance": "8"}), ("Trigger: deploy, 发布", {"trigger": "deploy, 发布"}),
+        ("tentative", {"status": "tentative"}), ("status: Superseded", {"status": "superseded"}), ("project: ", {"project": ""}),
+        ("superseded-by: #a1b2c3", {"superseded-by": "#a1b2c3"}), ("valid-until: 2026-03-01", {"valid-until": "2026-03-01"}),
+        ("source: untrusted", {"by": "untrusted"}), ("provenance: Owner", {"by": "owner"}), ("by: owner; agent:", {"by": "owner"}),
+        ("By: Tool;session:a b/c ;", {"by": "tool", "session": "a b/c"}),
+        ("by: agent; agent: 小助手; session: 8f3a; at: 2026-02-13T10:22:05",
+         {"by": "agent", "agent": "小助手", "session": "8f3a", "at": "2026-02-13T10:22:05"}),
+        ("status: done", None), ("source: a book", None), ("superseded twice", None), ("tentatively", None), ("by: agent; mood: good", None),
+        ("agent: x", None), ("by: agent, agent: x", None),
     ],
-)
-def test_metadata_is_taken_out(comment: str, said: dict[str, str]) -> None:
-    lines = [f"- a fact <!-- {comment} -->"]
-    assert comments.take(lines) == {1: said}
-    assert lines == ["- a fact"]
-
-
-@pytest.mark.parametrize(
-    "comment", ["status: done", "source: a book", "by: Ann", "superseded twice", "todo", "tentatively"]
-)
-def test_other_comments_are_text(comment: str) -> None:
-    lines = [f"- a fact <!-- {comment} -->"]
-    assert comments.take(lines) == {}
-    assert lines == [f"- a fact <!-- {comment} -->"]
-
-
-def test_a_line_may_hold_several() -> None:
-    lines = ["- a <!-- importance: 8 --> b <!-- tentative -->"]
-    assert comments.take(lines) == {1: {"importance": "8", "status": "tentative"}}
+)  # fmt: skip
+def test_metadata_is_taken_out_and_other_comments_are_text(comment: str, said: dict[str, str] | None) -> None:
+    lines = [f"- a fact <!-- {comment} --> b <!-- pinned -->"]
+    assert comments.take(lines) == {1: {**(said or {}), "pinned": "true"}}
+    assert lines == [f"- a fact <!-- {comment} --> b" if said is None else "- a fact  b"]
 
 
 def test_front_matter_has_the_same_keys() -> None:
     metadata = {
-        "importance": 9, "triggers": ["deploy", "release"], "Project": "kestrel", "valid_until": "2026-03-01",
-        "superseded-by": "#a1b2c3", "source": "agent", "tentative": True, "title": "A", "tags": ["x"],
+        "importance": 9, "triggers": ["deploy", "release"], "Project": "kestrel", "valid_until": "2026-03-01", "by": None,
+        "superseded-by": "#a1b2c3", "source": "agent", "tentative": "yes", "title": "A", "status": "done", "trigger": "",
     }  # fmt: skip
     assert comments.of_front_matter(metadata) == {
         "importance": "9", "trigger": "deploy, release", "project": "kestrel", "valid-until": "2026-03-01",
         "superseded-by": "#a1b2c3", "by": "agent", "status": "tentative",
     }  # fmt: skip
-
-
-def test_front_matter_of_others_says_nothing() -> None:
-    metadata = {
-        "status": "done",
-        "source": "https://a.example",
-        "by": None,
-        "superseded": False,
-        "trigger": "",
-    }
-    assert comments.of_front_matter(metadata) == {}
-
-
-def test_a_line_full_of_openings_takes_no_time() -> None:
-    lines = ["<!-- trigger: " * 20_000]
-    assert comments.take(lines) == {}
-
-
-@pytest.mark.parametrize(
-    ("comment", "said"),
-    [
-        ("by: agent; agent: nanobot; session: 8f3a; at: 2026-02-13T10:22:05",
-         {"by": "agent", "agent": "nanobot", "session": "8f3a", "at": "2026-02-13T10:22:05"}),
-        ("By: Tool;session:a b/c ;", {"by": "tool", "session": "a b/c"}),
-        ("source: untrusted; agent: 小助手", {"by": "untrusted", "agent": "小助手"}),
-        ("by: owner; agent:", {"by": "owner"}),
-    ],
-)  # fmt: skip
-def test_provenance_is_taken_out(comment: str, said: dict[str, str]) -> None:
-    lines = [f"- a fact <!-- {comment} -->"]
-    assert comments.take(lines) == {1: said}
-    assert lines == ["- a fact"]
-
-
-@pytest.mark.parametrize(
-    "comment", ["by: agent; mood: good", "by: Ann; agent: x", "agent: x", "session: x", "by: agent, agent: x"]
-)
-def test_other_keys_make_it_an_ordinary_comment(comment: str) -> None:
-    lines = [f"- a fact <!-- {comment} -->"]
-    assert comments.take(lines) == {}
 
 
 VALUES = st.text(max_size=150) | st.lists(
@@ -109,32 +53,16 @@ VALUES = st.text(max_size=150) | st.lists(
 def test_provenance_of_any_values_is_read_back(by: Writer, agent: str, session: str, at: str) -> None:
     written = comments.of_provenance(Provenance(by, agent, session, at))
     lines = [f"- a fact {written}"]
-    assert "\n" not in written
     (said,) = comments.take(lines).values()
     assert lines == ["- a fact"]
     assert said["by"] == by
-    assert (
-        comments.of_provenance(
-            Provenance(by, said.get("agent", ""), said.get("session", ""), said.get("at", ""))
-        )
-        == written
-    )
-
-
-def test_plain_values_come_back_as_they_were() -> None:
-    written = comments.of_provenance(Provenance("agent", "nanobot", "tg:12/34_5", "2026-02-13T10:22:05"))
-    assert written == "<!-- by: agent; agent: nanobot; session: tg:12/34_5; at: 2026-02-13T10:22:05 -->"
-    assert comments.of_provenance(Provenance("owner")) == "<!-- by: owner -->"
+    again = Provenance(by, said.get("agent", ""), said.get("session", ""), said.get("at", ""))
+    assert comments.of_provenance(again) == written
 
 
 def test_values_hold_no_secret() -> None:
     written = comments.of_provenance(Provenance("agent", "ghp_" + "a1B2" * 9, "<private>mine</private>x"))
     assert written == "<!-- by: agent; agent: [REDACTED:github-token]; session: x -->"
-
-
-def test_a_writer_that_there_is_not() -> None:
-    with pytest.raises(ValueError, match="must be one of"):
-        comments.of_provenance(Provenance("nobody"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("entirely", [True, False])
@@ -164,35 +92,22 @@ def test_nobody_else_pins_strikes_or_names_sources() -> None:
     assert comments.take([comments.disarmed(text, entirely=True)]) == {}
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["tentative: x", "- 14:05 tentative: x", "  - Tentative: x", "1. **tentative:** x", "- **Tentative**: x", "- [ ] tentative: x",
-     "TENTATIVE: x", "- **TENTATIVE:** x",
-     "> tentative: x", "- 14:05 暂定：周三", "待证:漏水", "tentative："],
-)  # fmt: skip
-def test_words_that_open_a_guess(line: str) -> None:
-    assert comments.guessed(line, [line]) == [1]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "the plan is tentative: x",
-        "tentatively: x",
-        "tentative",
-        "tentative:x",
-        "暂定方案",
-        "- a tentative: x",
-    ],
-)
-def test_words_that_open_none(line: str) -> None:
-    assert comments.guessed(line, [line]) == []
+def test_words_that_open_a_guess() -> None:
+    for line in (
+        "tentative: x", "- 14:05 tentative: x", "  - Tentative: x", "1. **tentative:** x", "- **Tentative**: x", "- [ ] tentative: x",
+        "TENTATIVE: x", "> tentative: x", "- 14:05 暂定：周三", "待证:漏水", "tentative：",
+    ):  # fmt: skip
+        assert comments.guessed(line, [line]) == [1], line
+    for line in ("the plan is tentative: x", "tentatively: x", "tentative", "tentative:x", "暂定方案", "- a tentative: x"):  # fmt: skip
+        assert comments.guessed(line, [line]) == [], line
 
 
 @pytest.mark.parametrize(
     "unit",
-    ["<!-- by: agent; ", "<!-- by: agent; agent: ", ";agent:", "<!--", "<!-- by: agent" + ";agent:a" * 9],
-)
+    [
+        "<!-- by: agent; agent: ", "<!-- trigger: ", "<!-- importance: " + " " * 9999, "<!-- by: agent" + ";agent:a" * 9,
+    ],
+)  # fmt: skip
 def test_long_provenance_takes_no_time(unit: str) -> None:
     comments.take([unit * (300_000 // len(unit))])
 
@@ -224,19 +139,6 @@ def test_an_entry_that_calls_itself_a_guess_is_one_as_far_as_it_goes() -> None:
     assert told("- tentative: a <!-- superseded -->\n")[0][1] == {"status": "superseded"}
 
 
-def test_nothing_is_said_of_nearly_all_notes() -> None:
-    assert told("# A\n\n- a fact\n") == [("- a fact", None)]
-    assert told("---\ntitle: A\n---\n\n- a fact\n")[1:] == [("- a fact", None)]
-
-
-def test_front_matter_is_about_the_whole_note() -> None:
-    found = told("---\nproject: kestrel\n---\n# A\n\none\n\n# B\n\ntwo\n")
-    assert [said for _, said in found] == [
-        {"project": "kestrel", "role": "front"},
-        *[{"project": "kestrel"}] * 2,
-    ]
-
-
 def test_a_heading_is_about_all_that_stands_under_it() -> None:
     for text in [
         "# A <!-- tentative -->\n\none\n\n## B\n\ntwo\n\n# C\n\nthree\n",
@@ -251,56 +153,30 @@ def test_a_heading_is_about_all_that_stands_under_it() -> None:
 def test_any_other_comment_is_about_its_entry() -> None:
     for text, expected in [
         ("- a\n- b <!-- tentative -->\n  more\n  - inside\n- c\n", [2, 3, 4]),
-        ("- a\n- b\n  more <!-- tentative -->\n- c\n", [2, 3]),
-        ("- a\n  <!-- tentative -->\n- b\n", [1]),
-        ("- a\n\n<!-- tentative -->\n- b\n", [4]),
-        ("one\ntwo <!-- tentative -->\nthree\n", [1, 2, 3]),
+        ("- a\n- b\n  more <!-- tentative -->\n- c\n", [2, 3]), ("- a\n  <!-- tentative -->\n- b\n", [1]),
+        ("- a\n\n<!-- tentative -->\n- b\n", [4]), ("one\ntwo <!-- tentative -->\nthree\n", [1, 2, 3]),
         ("one <!-- importance: 3 -->\ntwo <!-- tentative -->\nthree\n", [1, 2, 3]),
-        ("Ann: hello\nBob: hi <!-- tentative -->\nAnn: bye\n", [2]),
-        ("- a\n\n<!-- tentative -->\n", []),
+        ("Ann: hello\nBob: hi <!-- tentative -->\nAnn: bye\n", [2]), ("- a\n\n<!-- tentative -->\n", []),
         ("- a <!-- tentative -->\n\n  more\n\n\n  ```\n  x\n  ```\n\n- c\n", [1, 3, 6, 7, 8]),
         ("- <!-- tentative -->\n  ```\n  x\n  ```\n- c\n", [1, 2, 3, 4]),
         ("- a <!-- tentative -->\n" + "  more\n" * 700 + "- c\n", [*range(1, 702)]),
-        ("- a <!-- tentative -->\n\nparagraph\n", [1]),
-    ]:
+        ("- a <!-- tentative -->\n\nparagraph\n", [1]), ("- a\n  <!-- importance: 3 -->\n  <!-- tentative -->\n- b\n", [1]), ("| a |\n|---|\n| 1 |\n<!-- tentative -->\n\n| b |\n", [1, 2, 3]),
+    ]:  # fmt: skip
         assert lines_said(text) == expected
 
 
 def test_what_stands_nearer_wins() -> None:
+    assert told("---\nproject: a\n---\none\ntwo\n")[1:] == [("one\ntwo", {"project": "a"})]
     found = told(
         "---\nproject: a\n---\n# A <!-- project: b -->\n\n- x <!-- project: c -->\n- y\n\n# B\n\nz\n"
     )
     assert [said for _, said in found[1:]] == [{"project": p} for p in ("c", "b", "a")]
 
 
-def test_what_no_longer_holds_stands_apart() -> None:
-    found = told("- old <!-- superseded -->\n- new\n- other <!-- importance: 8 -->\n")
-    assert found == [("- old", {"status": "superseded"}), ("- new\n- other", {"importance": "8"})]
-
-
 def test_triggers_of_a_passage_are_put_together() -> None:
     assert told("- a <!-- trigger: x -->\n- b <!-- trigger: y, z -->\n") == [
         ("- a\n- b", {"trigger": "x, y, z"})
     ]
-
-
-def test_what_means_nothing_is_left_out() -> None:
-    for comment in [
-        "importance: much",
-        "importance:",
-        "valid-until: soon",
-        "valid-until: 2026-02-30",
-        "trigger:",
-    ]:
-        assert told(f"- a <!-- {comment} -->\n") == [("- a", None)]
-
-
-def test_secrets_and_private_parts_say_nothing() -> None:
-    found = told(
-        "- a <private><!-- trigger: x --></private>\n- b <!-- trigger: password: hunter2-Tr0ub4dor -->\n"
-    )
-    assert "hunter2" not in str(found)
-    assert "x" not in str(found[0][1])
 
 
 def test_entries_of_two_sessions_share_no_passage() -> None:

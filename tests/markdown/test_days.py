@@ -13,23 +13,13 @@ from commonplace.markdown.document import parse
 @pytest.mark.parametrize(
     ("text", "year", "day"),
     [
-        ("2026-04-20", None, "2026-04-20"),
-        ("2026-04-20 Standup", None, "2026-04-20"),
-        ("21 April", 2026, "2026-04-21"),
-        ("21 April", None, None),
-        ("April 21st, 2026", None, "2026-04-21"),
-        ("Saturday, 26 April 2025", None, "2025-04-26"),
-        ("Sat 26 Apr", 2025, "2025-04-26"),
-        ("4月22日 周三", 2026, "2026-04-22"),
-        ("2026年4月22日（星期三）", None, "2026-04-22"),
-        ("April", 2026, None),
-        ("Plan for 21 April", 2026, None),
-        ("3 days ago", 2026, None),
-        ("1.2.0", 2026, None),
-        ("Tuesday", 2026, None),
-        ("31 February", 2026, None),
+        ("2026-04-20", None, "2026-04-20"), ("2026-04-20 Standup", None, "2026-04-20"), ("21 April", 2026, "2026-04-21"),
+        ("21 April", None, None), ("April 21st, 2026", None, "2026-04-21"), ("Saturday, 26 April 2025", None, "2025-04-26"),
+        ("Sat 26 Apr", 2025, "2025-04-26"), ("4月22日 周三", 2026, "2026-04-22"), ("2026年4月22日（星期三）", None, "2026-04-22"),
+        ("April", 2026, None), ("Plan for 21 April", 2026, None), ("3 days ago", 2026, None), ("1.2.0", 2026, None),
+        ("Tuesday", 2026, None), ("31 February", 2026, None),
     ],
-)
+)  # fmt: skip
 def test_a_text_that_is_a_day(text: str, year: int | None, day: str | None) -> None:
     assert metadata.day_said(text, year) == day
 
@@ -50,6 +40,19 @@ def test_front_matter_says_a_day_in_words() -> None:
     for said in ("25 April 2026", "April 25, 2026", "2026年4月25日", "2026-04-25T10:00"):
         assert parse(f"---\ndate: {said}\n---\n\nx\n", "a.md").date == "2026-04-25"
     assert parse("---\ndate: 25 April\n---\n\nx\n", "a.md").date is None
+
+
+def test_long_term_memory_is_named_by_its_path() -> None:
+    assert [metadata.is_curated(path) for path in ("MEMORY.md", "memory/MEMORY.md", "a/MEMORY.md")] == [
+        True,
+        True,
+        False,
+    ]
+    assert [metadata.name_of(path) for path in ("x/a___b%3Ac.md", "a_b.md", "x%00.md")] == [
+        "a/b:c",
+        "a_b",
+        "x%00",
+    ]
 
 
 @given(st.text(max_size=60), st.none() | st.integers(1900, 2199))

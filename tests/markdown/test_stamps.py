@@ -20,20 +20,13 @@ def days(text: str, path: str = "chat.md") -> list[tuple[int, int, str]]:
 @pytest.mark.parametrize(
     "stamp",
     [
-        "[05/03/2026, 20:10:00] Ann: cake",
-        "\u200e[05/03/2026, 8:10:00\u202fPM] \u200eAnn: cake",
-        "05/03/2026, 20:10 - Ann Lee: cake",
-        "5/3/26, 8:10 PM - +49 170 1234567: cake",
-        "[2026/3/5 20:10] 张三: 蛋糕",
-        "[2026年3月5日 晚上8：10] 张三：蛋糕",
-        "**Ann** 2026-03-05 8:10 PM\ncake",
-        "Ann — 05/03/2026 20:10\ncake",
-        "Ann, [05.03.26 20:10]\ncake",
-        "赵文斌 2026-03-05 20:10\n去吗",
-        "2026-03-05 20:10:01 张三(12345)\n蛋糕",
+        "[05/03/2026, 20:10:00] Ann: cake", "\u200e[05/03/2026, 8:10:00\u202fPM] \u200eAnn: cake",
+        "05/03/2026, 20:10 - Ann Lee: cake", "5/3/26, 8:10 PM - +49 170 1234567: cake", "[2026/3/5 20:10] 张三: 蛋糕",
+        "[2026年3月5日 晚上8：10] 张三：蛋糕", "**Ann** 2026-03-05 8:10 PM\ncake", "Ann — 05/03/2026 20:10\ncake",
+        "Ann, [05.03.26 20:10]\ncake", "赵文斌 2026-03-05 20:10\n去吗", "2026-03-05 20:10:01 张三(12345)\n蛋糕",
         "2026-03-05 20:10:01 小明<a@b.c>\n蛋糕",
     ],
-)
+)  # fmt: skip
 def test_a_stamp_says_the_day_of_its_turn_where_a_name_comes_twice(stamp: str) -> None:
     last = 6 + 2 * stamp.count("\n")
     assert days(f"# Chat\n\n{stamp}\n\n{stamp}\nmore\n") == [(3, last, "2026-03-05")]
@@ -62,11 +55,10 @@ def test_the_order_of_day_and_month_is_one_for_a_note(first: str, second: str, r
         ("[20:12] Bob: b\n\nstill Bob\n{B} Ann: c\n[07:01] Bob: d\n", [(1, 5, "A"), (6, 7, "B")]),
         ("Bob — Yesterday at 10:32\nb\n\nAnn — 10:40\nc\n{B} Ann: d\n", [(1, 2, "A"), (8, 8, "B")]),
         ("# Other\n\n[20:12] Bob: b\n{B} Ann: c\n", [(1, 2, "A"), (6, 6, "B")]),
-        ("\n- 14:05 Bob: bread\n- {B} Ann: c\n  more\n- other\n", [(1, 3, "A"), (5, 6, "B")]),
-        ("```\n{B} Ann: c\n```\n", []),
+        ("\n- 14:05 Bob: bread\n- {B} Ann: c\n  more\n- other\n", [(1, 3, "A"), (5, 6, "B")]), ("```\n{B} Ann: c\n```\n", []),
         ("{B} INFO: again\n", []),
     ],
-)
+)  # fmt: skip
 def test_lines_up_to_the_next_stamp_heading_or_item_are_of_its_day(
     text: str, found: list[tuple[int, int, str]]
 ) -> None:

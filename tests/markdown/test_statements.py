@@ -59,32 +59,10 @@ def test_what_the_note_says_of_it() -> None:
     assert new.citation == "memory/2026-02-13.md#L4"
 
 
-def test_what_is_nested_in_a_statement() -> None:
-    found = read("- a\n  - b\n    - c\n- d\n")
-    assert [s.text for s in statements.under(found, 0)] == ["b", "c"]
-    assert [s.text for s in statements.under(found, 3)] == []
-
-
 LINES = st.lists(
-    st.sampled_from(
-        [
-            "- a",
-            "  - b",
-            "    text",
-            "word",
-            "",
-            "```",
-            "# H",
-            "| t |",
-            "~~x~~",
-            "1. n",
-            "Ann: hi",
-            "\tq",
-            "---",
-        ]
-    ),
+    st.sampled_from(["- a", "  - b", "    text", "word", "", "```", "# H", "| t |", "~~x~~", "1. n", "Ann: hi", "\tq", "---"]),
     max_size=14,
-)
+)  # fmt: skip
 
 
 @given(LINES)

@@ -13,16 +13,12 @@ from commonplace.markdown.document import parse
 @pytest.mark.parametrize(
     ("text", "tags"),
     [
-        ("#tea and #work/boats, #tea again", ["tea", "work/boats"]),
-        ("#茶 #y2k #1984 #a-b_c", ["茶", "y2k", "a-b_c"]),
-        ("x#no (#no) ##no #no#no # no #- #/", []),
-        ("`#no` and ``#no #no`` but #yes", ["yes"]),
-        ("```\n#no\n```\n#yes", ["yes"]),
-        ("---\nx: '#no'\n---\n#yes", ["yes"]),
-        ("## Heading #yes", ["yes"]),
+        ("#tea and #work/boats, #tea again", ["tea", "work/boats"]), ("#茶 #y2k #1984 #a-b_c", ["茶", "y2k", "a-b_c"]),
+        ("x#no (#no) ##no #no#no # no #- #/", []), ("`#no` and ``#no #no`` but #yes", ["yes"]),
+        ("```\n#no\n```\n#yes", ["yes"]), ("---\nx: '#no'\n---\n#yes", ["yes"]), ("## Heading #yes", ["yes"]),
         ("#yes. #also! <private>#no</private>", ["yes", "also"]),
     ],
-)
+)  # fmt: skip
 def test_tags_in_the_text(text: str, tags: list[str]) -> None:
     assert wiki.said(parse(text, "x.md")).get(comments.TAGS_IN_TEXT, []) == tags
 
@@ -30,13 +26,11 @@ def test_tags_in_the_text(text: str, tags: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "tasks"),
     [
-        ("- [ ] a", ["open"]),
-        ("1. [x] a\n* [X] b", ["done"]),
-        ("- [ ] a\n  - [x] b", ["open", "done"]),
+        ("- [ ] a", ["open"]), ("1. [x] a\n* [X] b", ["done"]), ("- [ ] a\n  - [x] b", ["open", "done"]),
         ("- 04:08 [ ] a\n- [x] 04:09 b\n- 4 [ ] c", ["open", "done"]),
         ("- [ ]\n[ ] a\n- [y] a\n- [x]a\n```\n- [ ] a\n```", None),
     ],
-)
+)  # fmt: skip
 def test_tasks(text: str, tasks: list[str] | None) -> None:
     assert wiki.said(parse(text, "x.md")).get(comments.TASKS_IN_TEXT) == tasks
 
@@ -44,15 +38,10 @@ def test_tasks(text: str, tasks: list[str] | None) -> None:
 @pytest.mark.parametrize(
     ("text", "link"),
     [
-        ("[[Note]]", ("Note", "")),
-        (" ![[a/Note#H 1#H 2|shown]] ", ("a/Note", "H 1#H 2")),
-        ("[[Note#^id]]", ("Note", "^id")),
-        ("[[#Heading]]", ("", "Heading")),
-        ("[Note]", None),
-        ("[[a]] [[b]]", None),
-        ("[[]]", None),
+        ("[[Note]]", ("Note", "")), (" ![[a/Note#H 1#H 2|shown]] ", ("a/Note", "H 1#H 2")), ("[[Note#^id]]", ("Note", "^id")),
+        ("[[#Heading]]", ("", "Heading")), ("[Note]", None), ("[[a]] [[b]]", None), ("[[]]", None),
     ],
-)
+)  # fmt: skip
 def test_links(text: str, link: tuple[str, str] | None) -> None:
     assert wiki.link(text) == link
 

@@ -48,10 +48,9 @@ def test_what_nobody_said(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("[[reply_to_current]] At dawn.", "At dawn."),
-        ("[[reply_to:88]]\nAt dawn.", "At dawn."),
+        ("[[reply_to_current]] At dawn.", "At dawn."), ("[[reply_to:88]]\nAt dawn.", "At dawn."),
         ("[[audio_as_voice]]At dawn, see [[Harbour]].", "At dawn, see [[Harbour]]."),
     ],
-)
+)  # fmt: skip
 def test_what_an_assistant_said(text: str, shown: str) -> None:
     assert said("assistant", text) == shown

@@ -30,21 +30,8 @@ PINNED = "pinned"
 WRITERS = ("owner", "agent", "tool", "untrusted")
 
 
-class _Key(NamedTuple):
-    """A comment with a value of its own."""
-
-    longest: int  # characters of the value that are kept
-    divides: bool = False  # lines that differ in it share no passage: it would be trusted, or not, as a whole
-    filters: bool = False  # questions may ask for it (`project:larkspur`)
-
-
-_KEYS = {
-    "importance": _Key(4),
-    "trigger": _Key(500),
-    "project": _Key(100, divides=True, filters=True),
-    "superseded-by": _Key(300, divides=True),
-    "valid-until": _Key(10, divides=True),
-}
+# Comments with a value of their own, and the most characters of it that are kept.
+_KEYS = {"importance": 4, "trigger": 500, "project": 100, "superseded-by": 300, "valid-until": 10}
 # Marks of code on a line that it wrote or struck (`<!-- cp: from=memory/2026-02-13.md#L12 since=… -->`), and
 # the most characters of each. `by` and `agent` are who struck it, not who said it.
 MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
@@ -77,11 +64,12 @@ TENTATIVE = lazy(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->
 GUESS_PREFIX = lazy(
     r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
 )
-_DIVIDING = {key for key, row in _KEYS.items() if row.divides} | {
-    "status", "by", "agent", "session", "since", PINNED
+# Lines that differ in one of these share no passage: it would be trusted, or not, as a whole.
+_DIVIDING = {
+    "project", "superseded-by", "valid-until", "status", "by", "agent", "session", "since", PINNED
 }  # fmt: skip
 # Keys of filters in questions (`agent:nanobot`), each with the annotation that it needs.
-FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {key: key for key in _KEYS if _KEYS[key].filters}
+FILTERS = dict.fromkeys(("by", "agent", "session"), "by") | {"project": "project"}
 # Keys of tags and tasks in the text (`wiki`) among the front matter in the index.
 TAGS_IN_TEXT, TASKS_IN_TEXT = "#", "task"
 # Annotations of struck lines, not of items nested in them.
@@ -151,17 +139,6 @@ def without_code(line: str) -> str:
     return _CODE.sub("`", line) if "`" in line else line
 
 
-def left_open(lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> bool:
-    """Tell whether the last comment that begins a line has no end.
-
-    Lines in `passed` (first and last lines of fences) do not count.
-    """
-    silent = structure.lines_of(*passed)
-    shown = ["" if number in silent else line for number, line in enumerate(lines, 1)]
-    opening = max((n for n, line in enumerate(shown) if line.lstrip().startswith("<!--")), default=len(shown))
-    return opening < len(shown) and "-->" not in "\n".join(shown[opening:])
-
-
 def guessed(text: str, lines: Sequence[str], passed: Iterable[tuple[int, int]] = ()) -> list[int]:
     """Return the lines that call themselves a guess (`- 14:05 tentative: …`), 1-based.
 
@@ -190,7 +167,7 @@ def _pairs(comment: re.Match[str]) -> Iterator[tuple[str, str]]:
                 yield key, value[: PROVENANCE[key]]
     else:
         key = comment["key"].lower()
-        yield key, comment["value"].strip()[: _KEYS[key].longest]
+        yield key, comment["value"].strip()[: _KEYS[key]]
 
 
 def of_provenance(provenance: Provenance) -> str:
@@ -281,7 +258,7 @@ def of_front_matter(metadata: Mapping[str, object]) -> dict[str, str]:
         text = text.strip()
         choice, choices = _CHOICES.get(key, ("", ()))
         if key in _KEYS and text:
-            annotations[key] = text[: _KEYS[key].longest]
+            annotations[key] = text[: _KEYS[key]]
         elif key in _FLAGS and text.lower() in ("true", "yes", "on"):
             annotations |= [_FLAGS[key]]
         elif text.lower() in choices:
@@ -304,28 +281,18 @@ class Annotations:
         ranges = [_Range(first, last, True, first, {"since": day}) for first, last, day in note.days]
         if comments_of:
             ranges += _ranges(note, comments_of)
-        if ranges:
-            ranges.sort(key=lambda one: (not one.section, one.first))  # entries last: nearest
-            self._fill(ranges)
+        for one in sorted(ranges, key=lambda one: (not one.section, one.first)):  # entries last: nearest
+            self._add(one)
 
-    def _fill(self, ranges: Iterable[_Range]) -> None:
-        """Merge the values of the ranges around each line, the inner ones last."""
-        known: dict[tuple[int, int], tuple[Values, int]] = {}
-        found: dict[int, tuple[Values, int]] = {}
-        outside = (self._note, 0)
-        for place, one in enumerate(ranges):
-            for number in range(one.first, one.last + 1):
-                around = found.get(number, outside)
-                if (key := (id(around), place)) not in known:  # many lines have the same ranges around them
-                    before, fact = around
-                    if not one.section and one.said.get("since", before.get("since")) != before.get("since"):
-                        fact = one.line
-                    if PINNED in before and one.said.get("by", "owner") != "owner":  # others' words are not
-                        before = {key: value for key, value in before.items() if key != PINNED}
-                    known[key] = {**before, **one.said}, fact
-                found[number] = known[key]
-        self._lines = {number: values for number, (values, _) in found.items()}
-        self._facts = {number: fact for number, (_, fact) in found.items() if fact}
+    def _add(self, one: _Range) -> None:
+        """Merge the values of a range into those of the ranges around it."""
+        for number in range(one.first, one.last + 1):
+            before = self._lines.get(number, self._note)
+            if not one.section and one.said.get("since", before.get("since")) != before.get("since"):
+                self._facts[number] = one.line
+            if PINNED in before and one.said.get("by", "owner") != "owner":  # others' words are not
+                before = {key: value for key, value in before.items() if key != PINNED}
+            self._lines[number] = {**before, **one.said} if before else one.said
 
     def __bool__(self) -> bool:
         return bool(self._note or self._lines)
@@ -420,20 +387,26 @@ def _ranges(note: Note, comments_of: Mapping[int, Values]) -> Iterator[_Range]:
             elif at < line and at in fences:
                 yield _Range(*fences[at], False, line, said)
             elif at in entries:
-                place = entries[at]
-                is_whole = done < place.first
-                yield _Range(
-                    max(place.first, done + 1), place.end if is_whole else place.last, False, line, said
-                )
+                first, last, end = entries[at]
+                if first <= done < at:  # another comment stands above in the same entry
+                    first, end = done + 1, last
+                yield _Range(first, end, False, line, said)
         done = at
 
 
-def _entries(note: Note) -> dict[int, structure.Place]:
-    """Return the entry that each line belongs to; in fences, which somebody may have left open, too."""
-    found = dict[int, structure.Place]()
-    for _, places in structure.placed(note):
-        found |= {n: place for place in places for n in range(place.first, place.last + 1)}
-    for first, last in note.fences:
-        places = structure.places(note.lines, range(first, last + 1), ())
-        found |= {n: place for place in places for n in range(place.first, place.last + 1)}
+def _entries(note: Note) -> dict[int, tuple[int, int, int]]:
+    """Return first line, last line and end of the entry that each line belongs to.
+
+    A row of a table goes with those above it. Fences count too: somebody may have left one open.
+    """
+    found: dict[int, tuple[int, int, int]] = {}
+    inside = (structure.places(note.lines, range(a, b + 1), ()) for a, b in note.fences)
+    for places in [*(places for _, places in structure.placed(note)), *inside]:
+        rows: structure.Place | None = None
+        first = 0
+        for place in places:
+            goes_on = rows and place.is_silent and place.first == rows.last + 1
+            first = first if goes_on else place.first
+            found |= dict.fromkeys(range(place.first, place.last + 1), (first, place.last, place.end))
+            rows = place if place.is_silent else None
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import groupby
 from operator import itemgetter
 
 from commonplace.base.expressions import lazy
@@ -95,14 +96,10 @@ def of_lines(source: str, first: int, fences: Sequence[tuple[int, int]]) -> str:
     inside = fences[begin:end]
     if not inside:
         return text(source)
-    lines = source.split("\n")
-    parts, done = list[str](), first
-    for start, stop in inside:
-        parts += [text("\n".join(lines[done - first : start - first]))] if start > done else []
-        parts += lines[max(start, first) - first : stop + 1 - first]
-        done = stop + 1
-    parts += [text("\n".join(lines[done - first :]))] if done <= last else []
-    return "\n".join(parts)
+    code = {number for start, stop in inside for number in range(start, stop + 1)}
+    runs = groupby(enumerate(source.split("\n"), first), lambda numbered: numbered[0] in code)
+    blocks = ((is_code, "\n".join(line for _, line in run)) for is_code, run in runs)
+    return "\n".join(block if is_code else text(block) for is_code, block in blocks)
 
 
 def _joined(end: re.Match[str]) -> str:

@@ -16,6 +16,7 @@ from importlib import import_module
 from itertools import chain, islice
 from operator import attrgetter
 from posixpath import basename, splitext
+from types import ModuleType
 from typing import IO, cast
 
 from commonplace.base import packed
@@ -43,24 +44,20 @@ _LISTS = ("messages", "conversations")  # where an object that is the whole file
 
 
 class Format(NamedTuple):
-    """A format: what recognises it, and how a message (or, of an archive, a conversation) is read."""
+    """A format by its name in the settings and its module.
+
+    `knows` of the module recognises a value; `turn` reads a message, `conversation` one of an archive.
+    """
 
     name: str
-    title: str
-    knows: Callable[[Value], bool]
-    turn: Callable[[Value], Turn | None] | None = None
-    conversation: Callable[[Value], Conversation] | None = None
+    reader: ModuleType
 
 
 @cache
 def known() -> tuple[Format, ...]:
     """Return all formats in the order in which they are tried, each from its row and its module."""
-    found = []
-    for name, (title, module) in TRANSCRIPTS.items():
-        reader = import_module(f"commonplace.transcripts.{module}")
-        turn, conversation = (getattr(reader, function, None) for function in ("turn", "conversation"))
-        found.append(Format(name, title, reader.knows, turn, conversation))
-    return tuple(found)
+    modules = ((name, f"commonplace.transcripts.{module}") for name, (_, module) in TRANSCRIPTS.items())
+    return tuple(Format(name, import_module(module)) for name, module in modules)
 
 
 class Place(NamedTuple):
@@ -81,7 +78,7 @@ def find(name: str) -> Format | None:
 def recognise(values: Iterable[object]) -> Format | None:
     """Return the format of the first value that has one."""
     mappings = (value for value in values if isinstance(value, Mapping))
-    return next((row for value in mappings for row in known() if row.knows(value)), None)
+    return next((row for value in mappings for row in known() if row.reader.knows(value)), None)
 
 
 def format_of(file: IO[bytes], path: str) -> Format | None:
@@ -233,7 +230,7 @@ def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
     """Return the message of each value; None for a value without a message."""
     form, values = _recognised(values, name)
-    read = form.turn if form else None
+    read = getattr(form.reader, "turn", None) if form else None
     return (read(value) if read and isinstance(value, Mapping) else None for value in values)
 
 
@@ -241,10 +238,10 @@ def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Ite
     """The conversations of a file that is one value; messages in a list are one of them."""
     form, values = _recognised(_readable(parts, damage), name)
     mappings = (value for value in values if isinstance(value, Mapping))
-    if form and form.conversation:
-        yield from map(form.conversation, mappings)
-    elif form and form.turn:
-        yield Conversation("", "", list(filter(None, map(form.turn, mappings))), is_file=True)
+    if form and hasattr(form.reader, "conversation"):
+        yield from map(form.reader.conversation, mappings)
+    elif form:
+        yield Conversation("", "", list(filter(None, map(form.reader.turn, mappings))), is_file=True)
 
 
 def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:

@@ -236,7 +236,7 @@ def _check_known(source: Source, path: str) -> None:
     """Refuse a place where there are files and none of them can be read as a transcript."""
     states = [state for state in scan([source]) if state.format]
     if states and not any(_told(state) for state in states):
-        known = ", ".join(row.title for row in formats.known())
+        known = ", ".join(title for title, _ in TRANSCRIPT_FORMATS.values())
         raise ConfigError("path", f"nothing in {paths.shown(path)} is a transcript of {known}")
 
 
