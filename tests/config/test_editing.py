@@ -204,7 +204,7 @@ def test_collections_that_cannot_be_added(root: Path) -> None:
         with pytest.raises(ConfigError, match=words):
             config.add_collection(root, name, path)
     (root / "会").mkdir()
-    assert config.add_collection(root, None, "会").name == "folder"
+    assert [config.add_collection(root, None, "会").name for _ in "12"] == ["folder", "folder-2"]
     with pytest.raises(UnknownCollection, match="known: a"):
         config.remove_collection(root, "b")
     with pytest.raises(UnknownCollection):

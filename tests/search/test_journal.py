@@ -97,8 +97,10 @@ def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: p
 
 def test_a_workspace_cannot_turn_the_record_on(root: Path) -> None:
     settings_file(root).write_text("[usage]\nrecord = true\n")
-    with pytest.raises(Exception, match="set it in your own"):
-        Memory.open(root)
+    with Memory.open(root, overrides={"usage.record": False}) as memory:
+        assert not memory.settings.usage.record
+    with Memory.open(root) as memory:
+        assert memory.settings.warnings[0].startswith("usage.record in ")
 
 
 def test_no_secret_and_no_private_part_reaches_the_file(root: Path) -> None:

@@ -140,9 +140,6 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
     return list(fit)
 
 
-# --- what the user's file says of a workspace -----------------------------------------------------------
-
-
 def _edit_own(root: Path, entries: Callable[[Table], Iterable[Entry]]) -> None:
     """Change what the user's file says of a workspace; `entries` have the steps from there."""
     real = os.path.realpath(root)
@@ -232,12 +229,14 @@ def check_foreign(full: str, root: Path) -> None:
 
 
 def _name_of(path: str, known: Mapping[str, Collection]) -> str:
-    """Return a name for a collection by its folder. Raises ConfigError for one that is taken."""
-    name = collections.collection_name(Path(os.path.expanduser(path))) or "folder"
-    if name in (WORKSPACE_COLLECTION, *known):
+    """Return a name by a folder, `folder-2` for one without Latin letters. Raises ConfigError."""
+    taken = {WORKSPACE_COLLECTION, *known}
+    name = collections.collection_name(Path(os.path.expanduser(path)))
+    if name in taken:
         as_called = "{name!r}, as the folder is called, is taken; give it a name"
         raise ConfigError("collection", message("collection.as_called", as_called, name=name))
-    return name
+    numbered = ("folder", *(f"folder-{number}" for number in range(2, len(taken) + 2)))
+    return name or next(one for one in numbered if one not in taken)
 
 
 def no_folder(path: str) -> str:
