@@ -112,9 +112,8 @@ def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
 
     As long as the file cannot be read, the limits of the agent are unknown.
     """
-    path = files.user_file(environ)
     with discreet(agent):
-        return File(path, True, files.read(path))
+        return File(files.user_file(environ), True, files.read(files.user_file(environ)))
 
 
 @contextmanager
@@ -124,8 +123,9 @@ def discreet(agent: str) -> Iterator[None]:
         yield
     except ConfigError:
         if agent:
-            hidden = "config.toml has a mistake, which is shown to its owner alone"
-            raise ConfigError("settings", hidden) from None
+            raise ConfigError(
+                "settings", "config.toml has a mistake, which is shown to its owner alone"
+            ) from None
         raise
 
 
