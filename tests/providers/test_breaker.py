@@ -51,11 +51,6 @@ def test_a_failure_for_good_opens_it_at_once_and_longer_each_time(made: Breaker,
         pause = min(pause * 2, breaker.COOL_OFF_MAX_S)
 
 
-def test_what_the_provider_asks_to_wait_counts(made: Breaker, clock: Clock) -> None:
-    made.failed("openai", ProviderError("openai", "quota", 7200.0, permanent=True))
-    assert made.opened()[0].until_s == clock.now + 7200
-
-
 def test_passing_failures_open_it_after_a_few_in_a_row(made: Breaker, clock: Clock) -> None:
     for _ in range(breaker.PASSING_FAILURES - 1):
         made.failed("openai", SLOW)
@@ -68,17 +63,6 @@ def test_passing_failures_open_it_after_a_few_in_a_row(made: Breaker, clock: Clo
     assert not made.opened()[0].permanent
     clock.now += breaker.PASSING_S
     made.check("openai")
-
-
-def test_when_the_time_is_over_it_is_asked_again_and_one_failure_is_enough(
-    made: Breaker, clock: Clock
-) -> None:
-    made.failed("openai", WRONG_KEY)
-    clock.now += breaker.COOL_OFF_S
-    made.check("openai")
-    made.failed("openai", WRONG_KEY)
-    with pytest.raises(ProviderError):
-        made.check("openai")
 
 
 def test_faults_that_pass_are_no_second_permanent_failure(made: Breaker, clock: Clock) -> None:

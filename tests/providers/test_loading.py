@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import time
 import weakref
-from collections.abc import Callable
 
 import pytest
 
@@ -16,13 +14,6 @@ from commonplace.providers.runtime import Shared
 
 class Model:
     """Stands for something large."""
-
-
-def wait_until(done: Callable[[], bool], seconds: float = 5.0) -> None:
-    until = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 def test_it_is_loaded_at_its_first_use_and_kept() -> None:

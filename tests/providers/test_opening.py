@@ -79,6 +79,7 @@ def test_a_configured_endpoint_embeds_and_nothing_is_paid_for_twice(
     with Memory.open(root, overrides=settings) as memory:
         expected = estimate(memory)
         assert (expected.texts, expected.known, expected.local) == (NOTES + NULLS, 0, False)
+        assert expected.dollars is None  # "words" has no price
         assert server.requests == []
         report = memory.sync()
         assert (report.embedded, report.warnings) == (NOTES, ())

@@ -20,7 +20,6 @@ from commonplace.base.database import Database
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
-from commonplace.render import screen
 
 if TYPE_CHECKING:
     import apsw
@@ -98,7 +97,6 @@ def _read(path: Path) -> Prices:
 
 By = Literal["purpose", "model", "day"]
 OK = "ok"
-_MAX_NAME = 100  # characters of a purpose, provider or model
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls(
     id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, purpose TEXT NOT NULL,
@@ -172,8 +170,7 @@ class Ledger:
         A `batched` call has the price of batches. Raises NoteUnreadable, ConfigError for unreadable prices.
         """
         cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
-        names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]
-        row = (time.time(), *names, tokens_in, tokens_out, cost, cached, outcome)
+        row = (time.time(), purpose, provider, model, tokens_in, tokens_out, cost, cached, outcome)
         with self.database.transaction() as connection:
             connection.execute("INSERT INTO calls VALUES(NULL, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)", row)
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))

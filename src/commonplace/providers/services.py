@@ -162,20 +162,10 @@ def chat(name: str) -> Dialect:
     return Dialect(**_table()["chat"].get(name, {}))
 
 
-def plain(model: str) -> str:
-    """Return a model's name in lower case without its owner: `BAAI/bge-M3` is `bge-m3`.
-
-    LM Studio puts `text-embedding-` before the names of all models and `@q8_0` behind.
-    """
-    name = model.lower().rpartition("/")[2].partition("@")[0].replace("_", "-")
-    rest = name.removeprefix("text-embedding-")
-    return name if rest.startswith(("3-", "ada", "0")) else rest
-
-
 @cache
 def family(model: str) -> Family:
     """Return what is known of an embedding model by its name; an unknown one takes no prefix."""
-    name = plain(model)
+    name = model.lower().rpartition("/")[2].replace("_", "-")
     for row in _table()["model"]:
         if re.search(row["pattern"], name):
             fields = {key: value for key, value in row.items() if key != "pattern"}

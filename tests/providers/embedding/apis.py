@@ -39,23 +39,69 @@ def listed(vectors: Sequence[object], *, shuffled: bool = False) -> Reply:
     )
 
 
+def _api(
+    path: str,
+    most: int,
+    told: dict[str, object],
+    *,
+    size: str = "dimensions",
+    texts: str = "input",
+    purposes: tuple[str, ...] = (),
+    keyless: bool = False,
+) -> Callable[[Request], tuple[str, list[list[float]]]]:
+    """What an API in the form of OpenAI's takes, `told` beside model and texts: the vectors it makes of it."""
+
+    def take(request: Request) -> tuple[str, list[list[float]]]:
+        assert (request.method, request.path) == ("POST", path)
+        assert keyless or request.headers["authorization"] == f"Bearer {KEY}"
+        body = request.json
+        required = {"model": str, texts: list, **{name: type(value) for name, value in told.items()}}
+        exactly(body, required | ({"input_type": str} if purposes else {}), {size: int})
+        assert {name: body[name] for name in told} == told
+        assert not purposes or body["input_type"] in purposes
+        purpose = body.get("input_type", "")
+        sent = texts_of(body[texts], most)
+        return body["model"], [vector(text + purpose, body.get(size, DIMENSIONS)) for text in sent]
+
+    return take
+
+
+_OPENAI = _api("/v1/embeddings", 2048, {"encoding_format": "base64"})
+_COMPATIBLE = _api("/v1/embeddings", 64, {"encoding_format": "float"}, keyless=True)
+_MISTRAL = _api("/v1/embeddings", 128, {"encoding_format": "float"}, size="output_dimension")
+_OLLAMA = _api("/v1/api/embed", 10_000, {"truncate": False}, keyless=True)
+# Texts are cut by us, or else refused.
+_VOYAGE = _api(
+    "/v1/embeddings", 1000, {"truncation": False}, size="output_dimension", purposes=("query", "document")
+)
+_COHERE = _api(
+    "/v1/embed",
+    96,
+    {"embedding_types": ["float"], "truncate": "NONE"},
+    size="output_dimension",
+    texts="texts",
+    purposes=("search_query", "search_document"),
+)
+
+
 def openai(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/embeddings")
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    body = request.json
-    exactly(body, {"model": str, "input": list, "encoding_format": str}, {"dimensions": int})
-    assert body["encoding_format"] == "base64"
-    rows = [vector(text, body.get("dimensions", DIMENSIONS)) for text in texts_of(body["input"], 2048)]
+    rows = _OPENAI(request)[1]
     return listed([base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode() for row in rows])
 
 
 def compatible(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/embeddings")
-    body = request.json
-    exactly(body, {"model": str, "input": list, "encoding_format": str}, {"dimensions": int})
-    assert body["encoding_format"] == "float"
-    rows = [vector(text, body.get("dimensions", DIMENSIONS)) for text in texts_of(body["input"], 64)]
-    return listed(rows, shuffled=True)
+    return listed(_COMPATIBLE(request)[1], shuffled=True)
+
+
+def cohere(request: Request) -> Reply:
+    rows = _COHERE(request)[1]
+    meta = {"api_version": {"version": "2"}, "billed_units": {"input_tokens": len(rows)}}
+    return Reply({"id": "x", "embeddings": {"float": rows}, "meta": meta})
+
+
+def ollama(request: Request) -> Reply:
+    model, rows = _OLLAMA(request)
+    return Reply({"model": model, "embeddings": rows, "prompt_eval_count": len(rows)})
 
 
 def gemini(request: Request) -> Reply:
@@ -79,61 +125,12 @@ def gemini(request: Request) -> Reply:
     return Reply({"embeddings": rows, "usageMetadata": {"promptTokenCount": len(rows)}})
 
 
-def voyage(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/embeddings")
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    body = request.json
-    exactly(
-        body, {"model": str, "input": list, "input_type": str, "truncation": bool}, {"output_dimension": int}
-    )
-    assert body["input_type"] in ("query", "document")
-    assert body["truncation"] is False  # texts are cut by us, or else refused
-    size = body.get("output_dimension", DIMENSIONS)
-    return listed([vector(text + body["input_type"], size) for text in texts_of(body["input"], 1000)])
-
-
-def mistral(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/embeddings")
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    body = request.json
-    exactly(body, {"model": str, "input": list, "encoding_format": str}, {"output_dimension": int})
-    size = body.get("output_dimension", DIMENSIONS)
-    return listed([vector(text, size) for text in texts_of(body["input"], 128)])
-
-
-def cohere(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/embed")
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    body = request.json
-    required = {"model": str, "texts": list, "input_type": str, "embedding_types": list, "truncate": str}
-    exactly(body, required, {"output_dimension": int})
-    assert body["input_type"] in ("search_query", "search_document")
-    assert (body["embedding_types"], body["truncate"]) == (["float"], "NONE")
-    size = body.get("output_dimension", DIMENSIONS)
-    rows = [vector(text + body["input_type"], size) for text in texts_of(body["texts"], 96)]
-    return Reply(
-        {"id": "x", "embeddings": {"float": rows}, "texts": body["texts"]} | counted("cohere", len(rows))
-    )
-
-
-def ollama(request: Request) -> Reply:
-    assert (request.method, request.path) == ("POST", "/v1/api/embed")
-    assert "authorization" not in request.headers
-    body = request.json
-    exactly(body, {"model": str, "input": list, "truncate": bool}, {"dimensions": int})
-    assert body["truncate"] is False
-    rows = [vector(text, body.get("dimensions", DIMENSIONS)) for text in texts_of(body["input"], 10_000)]
-    return Reply(
-        {"model": body["model"], "embeddings": rows, "total_duration": 1, "prompt_eval_count": len(rows)}
-    )
-
-
 APIS: dict[str, Callable[[Request], Reply]] = {
     "openai": openai,
     "compatible": compatible,
     "gemini": gemini,
-    "voyage": voyage,
-    "mistral": mistral,
+    "voyage": lambda request: listed(_VOYAGE(request)[1]),
+    "mistral": lambda request: listed(_MISTRAL(request)[1]),
     "cohere": cohere,
     "ollama": ollama,
 }
@@ -154,14 +151,3 @@ def answering(provider: str, rows: list[object]) -> object:
     if provider == "ollama":
         return {"embeddings": rows}
     return {"data": [{"index": i, "embedding": row} for i, row in enumerate(rows)]}
-
-
-def counted(provider: str, tokens: object) -> dict[str, object]:
-    """Where a provider's answer says how many tokens it took."""
-    if provider == "gemini":
-        return {"usageMetadata": {"promptTokenCount": tokens}}
-    if provider == "cohere":
-        return {"meta": {"api_version": {"version": "2"}, "billed_units": {"input_tokens": tokens}}}
-    if provider == "ollama":
-        return {"prompt_eval_count": tokens}
-    return {"usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
