@@ -204,7 +204,9 @@ def test_no_text_and_no_day_is_an_error(text: str, now: date) -> None:
 LIKE = {"s": "sſ", "i": "iıİ", "k": "k\N{KELVIN SIGN}"}  # what an expression in any case takes for a letter
 
 
-@given(st.data(), st.lists(st.sampled_from([text for text, *_ in rows(ABSOLUTE) + rows(RELATIVE)]), max_size=3))
+@given(
+    st.data(), st.lists(st.sampled_from([text for text, *_ in rows(ABSOLUTE) + rows(RELATIVE)]), max_size=3)
+)
 def test_letters_that_are_like_others_only_in_expressions_are_no_error(
     data: st.DataObject, texts: list[str]
 ) -> None:

@@ -63,6 +63,7 @@ def test_provenance_of_any_values_is_read_back(by: Writer, agent: str, session: 
 def test_values_hold_no_secret() -> None:
     written = comments.of_provenance(Provenance("agent", "ghp_" + "a1B2" * 9, "<private>mine</private>x"))
     assert written == "<!-- by: agent; agent: [REDACTED:github-token]; session: x -->"
+    assert told("- a <private><!-- trigger: x --></private>\n") == [("- a ", None)]
 
 
 @pytest.mark.parametrize("entirely", [True, False])

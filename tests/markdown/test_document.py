@@ -104,6 +104,21 @@ WHOLE = (
 def test_a_line_and_all_that_belongs_to_it(line: int, unit: range) -> None:
     assert Document.of(WHOLE).unit(line) == unit
 
+    assert Document.of("---\nx: a\n\n  more\ny: 1\n---\n").unit(4) == range(2, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "heading", "wanted"),
+    [
+        ("# T\n\n- a\n\n\n## Two\n\n- b\n\n", None, "# T\n\n- a\n- new\n\n\n## Two\n\n- b\n\n"),
+        ("# T\n\n## Two\n\ntext\n\n### In\n", "two", "# T\n\n## Two\n\ntext\n\n- new\n\n### In\n"),
+        ("T\n=\n- a\n", None, "T\n=\n- a\n- new\n"), ("---\na: 1\n---\n", None, "---\na: 1\n---\n\n- new\n"),
+        ("text\n# T\n", None, "text\n\n- new\n\n# T\n"), ("- a\n\n", "New", "- a\n\n## New\n\n- new\n\n"),
+    ],
+)  # fmt: skip
+def test_an_entry_goes_to_the_end_of_its_section(text: str, heading: str | None, wanted: str) -> None:
+    assert Document.of(text).insert("- new", heading=heading).document.text == wanted
+
 
 def test_what_hides_other_lines_goes_as_a_whole() -> None:
     document = Document.of("a\n<private>\nb\n</private>\n```\nc\n```\n<!-- d\ne -->\n")
@@ -275,14 +290,3 @@ def test_a_secret_stays_in_the_file_and_out_of_sight() -> None:
 def test_a_new_entry_in_the_manner_of_the_old(old: str, new: str, wanted: list[str]) -> None:
     one = read(f"- above\n{old}\n" if old.startswith("  ") else f"{old}\n")[-1]
     assert statements.beside(one, new, since="2026-03-02") == wanted
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("- a\n- <private>x</private>\n- b", ("- a", "", "- b")), ("1. <private>x\ny</private>\n2. b", ("", "", "2. b")),
-        ("- <private>x</private>\n  - b", ("- ", "  - b")), ("- <private>x</private> c\n-\n", ("-  c", "-")),
-    ],
-)  # fmt: skip
-def test_an_item_that_is_private_leaves_no_mark(text: str, lines: tuple[str, ...]) -> None:
-    assert parse(text, "a.md").lines == lines

@@ -51,7 +51,7 @@ PIECES = st.lists(
 
 @given(PIECES)
 def test_any_text_keeps_its_lines_and_loses_nothing_but_what_is_struck(parts: list[str]) -> None:
-    note = parse("".join(parts), "a.md")
+    note = parse("text\n\n" + "".join(parts), "a.md")
     found = struck.of_note(note)
     left = struck.rest(note, found)
     assert len(left.lines) == len(note.lines)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import ConfigError, NoteUnreadable, OutsideRoots
@@ -96,6 +96,7 @@ def test_any_bytes_in_the_file_lose_no_later_message(tmp_path: Path, damage: lis
 
 
 @given(st.builds(Turn, st.sampled_from(ours.SPEAKERS), st.text(), st.just(""), st.just(()), st.text()))
+@example(Turn("user", "\ud83d cut"))
 def test_a_turn_is_one_line_and_comes_back(turn: Turn) -> None:
     raw = ours.line(turn)
     assert raw.endswith(b"\n")
@@ -155,7 +156,9 @@ def test_what_is_no_file_is_refused(workspace: Workspace) -> None:
 def test_no_secret_and_nothing_private_reaches_the_disk(workspace: Workspace, name: str) -> None:
     secret, part = SECRETS[name]
     hidden = f"see <private>the plan</private>\n{secret}\nhere"
-    arguments = json.dumps({"content": f'a "quoted"\n{hidden}', "list": [hidden], "n": 3})
+    arguments = json.dumps(
+        {"content": f'a "quoted"\n{hidden}', "list": [hidden], "password": "hunter2X9secret99"}
+    )
     transcript = Transcript.open(workspace, "s1")
     transcript.append(Turn("user", hidden))
     transcript.append(Turn("assistant", "", calls=(Call("c1", "write", arguments),)))
@@ -165,7 +168,7 @@ def test_no_secret_and_nothing_private_reaches_the_disk(workspace: Workspace, na
     assert part not in written
     assert "the plan" not in written
     kept = json.loads(transcript.load()[1].calls[0].arguments)
-    assert kept["n"] == 3
+    assert kept["password"] == "[REDACTED:password]"
     assert kept["content"].startswith('a "quoted"\nsee ')
 
 
@@ -182,9 +185,7 @@ def test_recalled_notes_are_not_written_down(workspace: Workspace) -> None:
 
 WRITER = """
 import sys
-from dataclasses import replace
 from pathlib import Path
-from commonplace.redaction import recalled
 from commonplace.base.paths import Workspace
 from commonplace.transcripts.session import Transcript
 from commonplace.types.events import Turn

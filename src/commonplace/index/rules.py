@@ -19,7 +19,7 @@ VERSIONS: dict[str, int | str] = {
     REDACTION: "c8a21edc11a0",  # redaction.redact.rules_digest(), which takes 40 ms to work out
     # markdown.document, .structure, .encoded, .fences, .stamps, .visible, .wiki, index.base: title, headings,
     # days, kind, front matter, tags and tasks in the text
-    "markdown": 18,
+    "markdown": 19,
     "comments": 9,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 2,  # markdown.turns.Turns.share: how much of a section is conversation
 }

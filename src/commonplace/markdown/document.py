@@ -149,10 +149,7 @@ def public(text: str, path: str, *, redacted: bool = True) -> str:
 
     Its comments stay. With `redacted` false secrets stay as well.
     """
-    is_code = filetypes.is_code(path)
-    stripped = strip_private(text, any_case=not is_code)
-    if stripped != text and not is_code:
-        stripped = _without_bare_items(stripped.split("\n"), text.split("\n"))
+    stripped = strip_private(text, any_case=not filetypes.is_code(path))
     return redact(stripped)[0] if redacted else stripped
 
 
@@ -177,16 +174,6 @@ def _blocks(text: str, path: str, *, redacted: bool) -> Note:
     return Note(
         path, "", None, "note", tuple(lines), tuple(headings), fenced, front, annotations=said
     )  # fmt: skip
-
-
-def _without_bare_items(lines: list[str], before: Sequence[str]) -> str:
-    """Blank the marks of items with private text alone, if no item is nested in them."""
-    for number, line in enumerate(lines):
-        if line != before[number] and (mark := structure.ITEM.match(line)) and mark.end() == len(line):
-            below = next(filter(str.strip, lines[number + 1 :]), "")
-            if structure.indent(below) <= structure.indent(line):
-                lines[number] = ""
-    return "\n".join(lines)
 
 
 # --- documents --------------------------------------------------------------------------------------------

@@ -1,16 +1,8 @@
 """Speakers of the lines of chats, in many notations.
 
 In a conversation a line leans on the one before it ("Yes, last May"); in a list of facts it does not. Ranking
-uses this to let neighbours speak for each other in the one and not in the other.
-
-| written | by |
-|---|---|
-| `Ann: …`, `- Ann: …`, `**User:** …`, `14:05 Bob: …`, 小王：… | notes, transcripts |
-| `[14/08/2022, 18:12:00] Ann: …`, `14/08/2022, 18:12 - Ann: …` | WhatsApp, bots |
-| `**Ann** 6:12 PM`, `Ann  [10:32 AM]`, `Ann — Today at 10:32`, text below | Slack, Discord |
-| `Ann, [14.08.22 18:12]`, text below | Telegram |
-| `张三 2024-05-01 10:32`, `张三 10:32`, text below | WeChat |
-| `2024-05-01 10:32:01 张三(12345)`, text below | QQ |
+uses this to let neighbours speak for each other in the one and not in the other. The notations are those of
+WhatsApp, Slack, Discord, Telegram, WeChat and QQ; docs/note-format.md lists them.
 """
 
 from __future__ import annotations

@@ -118,21 +118,21 @@ def time(value: object) -> str:
         return ""
 
 
+def _moment(at: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(at).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def day(at: str) -> str:
     """Return the day of a time, on this machine's clock, as YYYY-MM-DD; empty for anything else."""
-    try:
-        moment = datetime.fromisoformat(at)
-        return (moment.astimezone() if moment.tzinfo else moment).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""
+    return moment.date().isoformat() if (moment := _moment(at)) else ""
 
 
 def seconds(at: str) -> float:
     """Return a time as seconds since 1970; 0 for anything else."""
-    try:
-        return datetime.fromisoformat(at).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+    return moment.timestamp() if (moment := _moment(at)) else 0.0
 
 
 # --- files, of which no more is read than is needed -----------------------------------------------------
