@@ -215,27 +215,16 @@ def test_a_git_that_cannot_fails_no_run(
         assert ask("rev-parse", "main") == before
 
 
-def test_what_waited_is_committed_with_the_next(workspace: paths.Workspace, ask: Ask) -> None:
+def test_what_could_not_be_committed_goes_with_the_next_run_of_its_files(
+    workspace: paths.Workspace, ask: Ask
+) -> None:
     held = workspace.root.parent / ".git" / "index.lock"
     held.touch()
     first = made(workspace, "waits", memory=b"ours\n")
     assert first.uncommitted.startswith(journal.WAITING)
     held.unlink()
-    made(workspace, memory=b"more\n")
-    assert subjects(ask) == ["commonplace: waits", "first"]
-    assert ask("show", "HEAD:notes/MEMORY.md") == "more\n"
-    assert not any(run.uncommitted for run in journal.listed(workspace))
-
-
-def test_what_waited_does_not_go_back_behind_the_owner(workspace: paths.Workspace, ask: Ask) -> None:
-    held = workspace.root.parent / ".git" / "index.lock"
-    held.touch()
-    made(workspace, "waits", memory=b"ours\n")
-    held.unlink()
-    workspace.memory_file.write_bytes(b"the owner's\n")
-    ask("commit", "-qam", "the owner's")
-    made(workspace, archive=b"new\n")
-    assert subjects(ask) == ["commonplace: move", "the owner's", "first"]
+    assert made(workspace, memory=b"more\n").commit
+    assert subjects(ask) == ["commonplace: move", "first"]
     assert ask("status", "--short") == ""
 
 

@@ -261,9 +261,9 @@ def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
         more = transaction.apply(workspace, changes, about, settings=settings)
         assert more is not None
         subjects = git(workspace, "log", "--format=%s").splitlines()
-        if subjects[0] == "commonplace: more":
-            assert subjects[1:] == ["commonplace: move"]
-            assert git(workspace, "status", "--short") == "A  staged.txt\n"
+        if subjects[:1] == ["commonplace: more"]:
+            assert subjects[1:] in ([], ["commonplace: move"])
+            assert "A  staged.txt\n" in git(workspace, "status", "--short")
         else:
             assert more.uncommitted
             assert (workspace.root / ".git" / "index.lock").exists()

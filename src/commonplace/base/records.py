@@ -1,40 +1,20 @@
-"""Records: JSON objects, one in a file or one a line, that say what was begun and how far it is.
-
-They lie in the state of a workspace, where only this user's programs write.
-"""
+"""Files of the state and of settings: read, rewritten, removed; errors as NoteUnreadable."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.base.expressions import lazy
 from commonplace.base.root import LIMIT, Root, TooLarge, Unsafe
 
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import Any
-
-_LINE = lazy(rb"[^\n]*\n|[^\n]+\Z")
 _LARGE = 1 << 30  # bytes of a transcript, which grows for months
 _ZLIB = b"x\x01", b"x\x9c"  # the first bytes of our compressed files, of the faster and of the usual level
-
-
-def decode(data: bytes) -> dict[str, Any]:
-    """Return the record in some bytes. Raises ValueError for any that are no JSON object."""
-    try:
-        value = json.loads(data.decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if not isinstance(value, dict):
-        raise ValueError("no JSON object")
-    return value
 
 
 def rewrite(path: Path, compose: Callable[[bytes], bytes], *, within: Path | None = None) -> None:
@@ -120,7 +100,7 @@ def remove(root: Root, path: Path) -> None:
 
 def lines(data: bytes) -> list[bytes]:
     """Take a file apart at its line feeds; joined, the lines are the file again."""
-    return _LINE.findall(data)
+    return list(BytesIO(data))
 
 
 def clean_lines(

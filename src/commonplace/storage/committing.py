@@ -1,7 +1,6 @@
 """Commits of generated changes in git: their files as they stand, and no others.
 
-Staged changes of the owner stay staged; a file of the run that is staged is left out. Runs are committed in
-order under a lock: a run whose process was killed is committed with the next one.
+Staged changes of the owner stay staged; a file of the run that is staged is left out.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 from commonplace.base import locks, paths
@@ -21,27 +19,21 @@ from commonplace.storage.git import GitError, Repository
 from commonplace.types.changes import Run
 
 LOCK_WAIT_S = 30.0  # for another process that commits; a commit takes about 0.1 s
-_LONGEST = 50  # newest runs searched for waiting runs; a killed process leaves one
 _SUBJECT = 200  # characters
 
 
 def commit(workspace: paths.Workspace, run: Run) -> Run:
-    """Commit a finished run and earlier waiting runs; return it with the commit, or the reason for a failure.
+    """Commit the files of a finished run; return it with the commit, or the reason why there is none.
 
-    An error is recorded, not raised: the run then waits for the next commit. The error may be temporary,
-    such as a merge under way.
+    An error, such as a merge under way, is recorded and not raised: a later run of these files has them.
     """
     try:
         with locks.locked(paths.lock_file(workspace, "git"), LOCK_WAIT_S):
             repository = git.opened(Path(os.path.realpath(workspace.root)))
-            if repository is not None:
-                repository.check_writable()
-            newest = islice(journal.newest_first(workspace), _LONGEST)
-            waiting = [waited for waited in newest if waited.uncommitted.startswith(journal.WAITING)]
-            for waited in reversed([waited for waited in waiting if waited.state != "begun"]):
-                made, lacks = _commit(workspace, repository, waited) if repository else ("", "")
-                _note(workspace, waited, made, lacks)
-        return journal.load(workspace, run.id) or run
+            if repository is None:
+                return _note(workspace, run, "", "")
+            repository.check_writable()
+            return _note(workspace, run, *_commit(workspace, repository, run))
     except (GitError, CommonplaceError, OSError) as error:
         return _note(workspace, run, "", f"{journal.WAITING}: {screen.one_line(str(error))}")
 

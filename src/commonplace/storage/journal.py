@@ -22,7 +22,7 @@ from commonplace.render import screen
 from commonplace.storage import diffs, state
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-WAITING = "not committed yet"  # prefix of `uncommitted` while a run waits for its commit
+WAITING = "not committed yet"  # prefix of `uncommitted` of a run without a commit
 SIDES = ("before", "after")
 # Time to the second, number within that second (3 hex digits), hash (3 hex digits).
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF

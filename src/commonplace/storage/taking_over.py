@@ -99,7 +99,7 @@ class _Old:
 
     def unsealed(self, kind: str, data: bytes) -> dict[str, Any] | None:
         """Return the record in some bytes, None if it is not signed. Raises ValueError if it is damaged."""
-        value = records.decode(data)
+        value = json.loads(data)
         mark = value.pop("signature", "")
         said = kind.encode() + b"\0" + json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
         signatures = (blake2b(said, key=key, digest_size=16).hexdigest() for key in self.keys)
@@ -107,7 +107,7 @@ class _Old:
 
     def signed(self, kind: str, path: str) -> dict[str, Any]:
         """Return a record with a valid signature; {} for any other, or if it cannot be read."""
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, AttributeError, RecursionError):
             return self.unsealed(kind, self.load(path)) or {}
         return {}
 
@@ -124,7 +124,7 @@ class _Old:
             mark = self.signed("claim", f"{stem}.done")
             done = mark["done"] if f"spool/{mark.get('claim')}" == path else 0
             for line in self.load(path)[done:].splitlines():
-                with suppress(ValueError, TypeError, OverflowError, RecursionError):
+                with suppress(ValueError, TypeError, AttributeError, OverflowError, RecursionError):
                     value, entry = self.unsealed("spool", line), queue.decode(line)
                     stranger = Provenance("untrusted")
                     yield (
