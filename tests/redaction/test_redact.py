@@ -79,6 +79,9 @@ TOLD = [
     ("password", "kaffee99", "Das Passwort für das WLAN lautet {}."),
     ("password", "90210#", "The passcode to the office door is now {}"),
     ("pin", "4821", "My PIN is {}."),
+    ("pin", "48213377", "PUK: {}"),
+    ("key", "Xk29vTq81zAb12Cd34Ef", "The API key for the map is {}"),
+    ("password", "Xk29vTq81z", "{} 是密码"),
     ("pin", "4821", "我的PIN码是{}。"),
     ("pin", "482193", "PIN code for the garage: {}"),
     ("card-number", "4111 1111 1111 1111", "My card is {}, expires 12/27"),
@@ -135,6 +138,7 @@ The password is stored in the vault. The password policy is strict. The password
 密码是每季度更换的；密码是什么；密码是8-16位字符；密码是 2024 年设的；密码是 AES-256 加密
 My PIN is blocked. PIN is 4 digits long. The LED pin is 13; the pin for numpy is 1.26.4
 The password for the app is case-sensitive, for prod up-to-date. The password is one-time-use.
+my keyboard is Xk29vTq81zAb12Cd34Ef; Abc12345 passed the check; the password is sunset.
 The password for the wiki is on LastPass now. The password of the demo is 12-characters long
 password = db.Column(db.String(120)) and hashed_password = argon2.hash_password(password)
 order 4111111111111111, 4111 1111 1111 1112, 1718000000000, ISBN 9784567890123
