@@ -75,7 +75,7 @@ def test_every_byte_of_an_edited_text_is_kept(run: Run, editor: Path) -> None:
         (b"[search]\nlimit = 3\nlimit\n", "at line 3"),
         (b"[search]\nlimit = '\xff'\n", "not UTF-8 (at line 2)"),
         (b"[agents.x.search]\nlimit = 0\n", "search.limit: 0"),
-        (b'[workspaces."/elsewhere".collections.x]\npath = "here"\n', "must be absolute"),
+        (b'[workspaces."/elsewhere".collections.x]\npath = 3\n', "must be a folder"),
     ],
 )
 def test_what_cannot_be_loaded_is_kept_beside(run: Run, editor: Path, text: bytes, told: str) -> None:
@@ -92,9 +92,10 @@ def test_what_cannot_be_loaded_is_kept_beside(run: Run, editor: Path, text: byte
 
 def test_a_workspace_file_stays_harmless(run: Run, editor: Path, workspace: Path) -> None:
     (editor / "text").write_text("[embedding]\nbase_url = 'http://evil'\n")
-    assert run("config", "edit", "--in-workspace").exit_code == 1
-    assert not settings_file(workspace).exists()
+    run("config", "edit", "--in-workspace")
     assert "base_url" not in (editor / "seen").read_text()
+    assert run("config", "get", "embedding.base_url").stdout.strip() == ""
+    assert "embedding.base_url in" in run("sync", "--no-embed").stderr
 
 
 def test_a_refused_text_follows_no_link_of_a_workspace(
