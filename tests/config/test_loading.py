@@ -139,6 +139,12 @@ def test_what_a_folder_may_not_set_is_ignored_with_one_warning(root: Path) -> No
         assert config.load(root).warnings == ()
     config.user_file().unlink()
     settings_file(root).write_text(
+        '[index]\ninclude = ["*.md", ".x/*.md"]\n[prompt]\nfile_names = [".env"]\n'
+    )
+    settings = config.load(root)
+    assert (settings.index.include, settings.prompt.file_names) == (("*.md",), ())
+    assert settings.warnings[0].startswith(".x/*.md of index.include, .env of prompt.file_names in ")
+    settings_file(root).write_text(
         '[llm]\nkey = "/x"\nmodel = 3\n[server]\nport = 1\n[contexts]\n"" = "all"\n[agents.x]\nreads = ["/"]\n'
         f'[workspaces."{root}".updates]\n"/tmp" = ["sh"]\n[collections.c]\npath = "memory"\n'
     )

@@ -46,9 +46,18 @@ def test_words_of_a_question_are_found_in_their_forms() -> None:
     for term, line, expected in (
         ("deploy", "Deploying and deployed, not redeploy", ["Deploying", "deployed"]), ("car", "car cars card", ["car"]),
         ("gpt 4 1", "use gpt-4.1 now", ["gpt-4.1"]), ("过敏", "芒果过敏了", ["过敏"]), ("running", "run runs running", ["run", "runs", "running"]),
+        ("plan", "plans plan planned planet", ["plans", "plan", "planned"]), ("get*", "getUser to gets", ["getUser", "gets"]),
     ):  # fmt: skip
         spans = screen.matches(line, screen.matcher([term]))
         assert [line[start:end] for start, end in spans] == expected
+
+
+def test_no_words_are_no_matcher_and_further_rows_of_an_item_hang() -> None:
+    for words in ([], [""], [" ", "\t"], ["---"], ["x" * 9000]):
+        assert screen.matcher(words) is None
+    assert screen.matches("any text", None) == []
+    assert [screen.hang(line) for line in ("- text", "12. text", "text", " " * 40 + "x")] == [2, 4, 0, 12]
+    assert list(screen.laid_out(["\tab", "- one two"], 6)) == [(0, "    ab"), (1, "- one"), (None, "  two")]
 
 
 def test_overlapping_bigrams_are_one_match() -> None:
