@@ -129,6 +129,18 @@ def test_what_is_not_json_is_an_error_and_not_asked_for_again(
     assert (error.permanent, len(server.requests)) == (False, 1)
 
 
+def test_an_answer_that_is_an_error_or_cannot_be_unpacked(endpoint: Endpoint, server: Server) -> None:
+    server.script = [Reply(b"not gzip", headers={"Content-Encoding": "gzip"})]
+    error = refused(endpoint)
+    assert "cannot be reached" in str(error)
+    assert error.permanent
+    for code, status in ((400, 400), (599, 599), (399, 502), ("bad", 502)):
+        server.script = [Reply({"error": {"message": "no", "code": code}})]
+        with pytest.raises(ProviderError) as caught:
+            endpoint.post("x", {}, Deadline(5), attempts=1)
+        assert caught.value.status == status
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_answer_is_bounded(endpoint: Endpoint, server: Server, packed: bool) -> None:
     body = b"[" + b"1," * 500_000 + b"1]"

@@ -45,7 +45,7 @@ class CacheStats(NamedTuple):
     entries: int
     bytes: int
     models: Mapping[str, int]  # entries by fingerprint or name
-    oldest_s: float = 0.0  # when the oldest was made, in seconds since 1970; 0 for none
+    oldest_s: float = 0.0  # when the oldest was made, in seconds since 1970; 0 without entries
 
 
 class _DiskCache:

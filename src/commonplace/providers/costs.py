@@ -189,7 +189,7 @@ class Ledger:
         return tuple(Costs(*[*row[:6], row[6] / NANO, row[7]]) for row in rows)
 
     def rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
-        """Return the rows of a query; none without a file. Raises NoteUnreadable."""
+        """Return the rows of a query, [] without a file. Raises NoteUnreadable."""
         if not paths.root_of(self.database.path).is_file(self.database.path):
             return []
         with self.database.reading() as connection:

@@ -57,7 +57,7 @@ class Breaker:
         self._lock = fork.renewed(threading.RLock())
 
     def check(self, name: str) -> None:
-        """Raise ProviderError if the provider is not to be asked now."""
+        """Raise ProviderError if the provider is left alone now."""
         if opened := self.find(name):
             message = f"left alone after a failure ({opened.reason})"
             wait_s, permanent = opened.until_s - self._clock(), bool(opened.permanent)

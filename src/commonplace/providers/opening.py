@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 def choose(settings: Embedding) -> Choice:
-    """Return the embedding provider and model that settings name; a key in the environment names none."""
+    """Return the embedding provider and model that settings name; a key in the environment does not."""
     model = settings.model
     if settings.provider != AUTO:
         return Choice(settings.provider, model)

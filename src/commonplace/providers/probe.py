@@ -114,7 +114,7 @@ def reranker(settings: Settings, ledger: Ledger | None = None) -> Trial | None:
 
 @contextmanager
 def _asked_anew(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a guarded model of any kind
-    """Lend a model that is asked though it failed before, and is not the one that searches use."""
+    """Lend a model without its earlier failures, and close it; searches use another."""
     with closing(model):
         model.forget_failures()
         yield model

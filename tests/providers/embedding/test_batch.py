@@ -27,22 +27,6 @@ Found = dict[int, np.ndarray]
 Ask = Callable[..., Found]
 
 
-class MemoryStore:
-    """Batches that are known as long as the process lives."""
-
-    def __init__(self, *jobs: Job) -> None:
-        self.jobs: tuple[Job, ...] = jobs
-
-    def read(self) -> tuple[Job, ...]:
-        return self.jobs
-
-    def put(self, job: Job) -> None:
-        self.jobs = (*self.jobs, job)
-
-    def remove(self, job: Job) -> None:
-        self.jobs = tuple(other for other in self.jobs if other != job)
-
-
 @pytest.fixture(params=["openai", "gemini"])
 def provider(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -70,17 +54,22 @@ def model(provider: str, server: Server) -> Iterator[RemoteEmbedder]:
 
 
 @pytest.fixture
-def ask(model: RemoteEmbedder, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def store(tmp_path: Path) -> Iterator[Store]:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    yield Store(ledger)
+    ledger.close()
+
+
+@pytest.fixture
+def ask(model: RemoteEmbedder, store: Store, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Embed texts by batches; `patience_s` and `requests` are the limits of `batch`."""
     monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.01)
 
-    def collected(
-        texts: list[str], store: object = None, *, patience_s: float = 30.0, requests: int = 5000
-    ) -> Found:
+    def collected(texts: list[str], *, patience_s: float = 30.0, requests: int = 5000) -> Found:
         monkeypatch.setattr(batch, "PATIENCE_S", patience_s)
         monkeypatch.setattr(batch, "MAX_REQUESTS", requests)
         found: Found = {}
-        for places, rows in embed_each(model, store or MemoryStore(), texts):  # type: ignore[arg-type]
+        for places, rows in embed_each(model, store, texts):
             assert len(places) == len(rows)
             assert not found.keys() & set(places)
             found.update(zip(places, rows, strict=True))
@@ -110,13 +99,14 @@ def test_every_text_gets_its_vector(ask: Ask, model: RemoteEmbedder, batches: Ba
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
-def test_refused_and_lost_requests_are_left_out(ask: Ask, model: RemoteEmbedder, batches: Batches) -> None:
+def test_refused_and_lost_requests_are_left_out(
+    ask: Ask, model: RemoteEmbedder, store: Store, batches: Batches
+) -> None:
     batches.refused, batches.lost = {TEXTS[1], TEXTS[2]}, {TEXTS[5]}
-    store = MemoryStore()
-    found = ask(TEXTS, store)
+    found = ask(TEXTS)
     check(found, TEXTS, model)
     assert sorted({*range(len(TEXTS))} - found.keys()) == [1, 2, 5]
-    assert (batches.direct, store.jobs) == (0, ())
+    assert (batches.direct, store.read()) == (0, [])
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
@@ -133,20 +123,17 @@ def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
 
 
 def test_a_restart_takes_the_results_and_pays_nothing_twice(
-    ask: Ask, model: RemoteEmbedder, batches: Batches, tmp_path: Path
+    ask: Ask, model: RemoteEmbedder, store: Store, batches: Batches, tmp_path: Path
 ) -> None:
     batches.looks = 10_000
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    store = Store(ledger)
     with pytest.raises(StillWorking, match="25 texts wait for a later sync"):
-        ask(TEXTS, store, patience_s=1.0, requests=10)
+        ask(TEXTS, patience_s=1.0, requests=10)
     assert len(batches.batches) == 3
-    ledger.close()
     kept = (tmp_path / "ledger.sqlite").read_bytes()
     assert TEXTS[0].encode() not in kept
     assert apis.KEY.encode() not in kept
     batches.looks = 0
-    found = ask(TEXTS, store, requests=10)
+    found = ask(TEXTS, requests=10)
     check(found, TEXTS, model)
     assert len(found) == len(TEXTS)
     assert sum(len(batches.lines(made["file"])) for made in batches.batches.values()) == len(TEXTS)
@@ -155,22 +142,23 @@ def test_a_restart_takes_the_results_and_pays_nothing_twice(
 
 
 def test_a_batch_that_the_provider_does_not_know_is_forgotten(
-    ask: Ask, batches: Batches, model: RemoteEmbedder
+    ask: Ask, batches: Batches, model: RemoteEmbedder, store: Store
 ) -> None:
     keys = keys_of(model, TEXTS)
     name = "batches/gone" if model.service.name == "gemini" else "gone"
-    store = MemoryStore(Job(name, keys))
-    assert ask(TEXTS, store) == {}
-    assert (batches.direct, store.jobs) == (0, ())
+    store.put(Job(name, keys))
+    assert ask(TEXTS) == {}
+    assert (batches.direct, store.read()) == (0, [])
 
 
-def test_a_refused_key_forgets_no_batch(ask: Ask, server: Server, model: RemoteEmbedder) -> None:
-    keys = keys_of(model, TEXTS)
-    store = MemoryStore(Job("batch-9", keys))
+def test_a_refused_key_forgets_no_batch(
+    ask: Ask, server: Server, model: RemoteEmbedder, store: Store
+) -> None:
+    store.put(Job("batch-9", keys_of(model, TEXTS)))
     server.answer = lambda request: Reply({"error": "invalid key"}, 401)
     with pytest.raises(ProviderError, match="invalid key"):
-        ask(TEXTS, store)
-    assert len(store.jobs) == 1
+        ask(TEXTS)
+    assert len(store.read()) == 1
 
 
 def test_results_that_cannot_be_had_just_now_are_asked_for_again(
@@ -190,7 +178,7 @@ def test_results_that_cannot_be_had_just_now_are_asked_for_again(
     assert (len(batches.batches), batches.direct) == (1, 0)
 
 
-def test_an_upload_address_of_another_host_is_refused() -> None:
+def test_an_upload_address_of_another_host_is_refused(store: Store) -> None:
     batches = api("gemini")
     other = Server()
 
@@ -202,7 +190,7 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
     server = Server(answer)
     model = EMBEDDERS.create(Spec("gemini", base_url=server.url + "/v1", key=Secret(apis.KEY)))
     try:
-        assert list(embed_each(model, MemoryStore(), TEXTS)) == []
+        assert list(embed_each(model, store, TEXTS)) == []
         assert other.requests == []
     finally:
         model.close()
@@ -210,10 +198,10 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
         other.close()
 
 
-def test_batches_under_way_are_rows_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_under_way_are_rows_of_the_ledger(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs = [Job("b", ("k1", "k2")), Job("c", ("k3",))]
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    store = Store(ledger)
     assert store.read() == []
     now = time.time()
     for job, at in [(Job("old", ("k",)), now - 1e6), (jobs[0], now), (jobs[1], now + 1)]:
@@ -222,5 +210,4 @@ def test_batches_under_way_are_rows_of_the_ledger(tmp_path: Path, monkeypatch: p
     assert store.read() == Store(Ledger(tmp_path / "ledger.sqlite")).read() == jobs
     store.remove(jobs[0])
     assert store.read() == jobs[1:]
-    assert ledger.rows("SELECT count(*) FROM jobs", ()) == [(1,)]
-    ledger.close()
+    assert Ledger(tmp_path / "ledger.sqlite").rows("SELECT count(*) FROM jobs", ()) == [(1,)]

@@ -152,17 +152,7 @@ def test_what_the_server_finds_too_long_is_halved_and_nothing_else_is(
     np.testing.assert_allclose(rows[1], expected(model, shorter, "passage"), atol=1e-6)
 
 
-BAD = {
-    "fewer": [[1.0, 2.0]],
-    "more": [[1.0, 2.0]] * 3,
-    "none": [],
-    "null": [[1.0, None], [None, 2.0]],
-    "nothing": [None, [1.0, 2.0]],
-    "NaN": [[1.0, float("nan")], [float("nan"), 2.0]],
-    "zeros": [[0.0, 0.0], [0.0, 0.0]],
-    "ragged": [[1.0], [1.0, 2.0]],
-    "text": [["1", "2"], ["1", "2"]],
-}
+BAD = {"fewer": [[1.0, 2.0]], "none": [], "nothing": [None, [1.0, 2.0]], "ragged": [[1.0], [1.0, 2.0]]}
 
 
 @EVERY

@@ -165,6 +165,18 @@ def test_parameters_that_are_refused_are_left_out(
     assert (name in server.requests[1].json) is there
 
 
+def test_a_refusal_may_come_as_not_found_and_one_of_everything_ends(server: Server) -> None:
+    server.script = [Reply(refusal("no endpoints found that support tool use: tools are not supported"), 404)]
+    server.script.append(Reply(answer(finish=None)))  # type: ignore[arg-type]
+    request = replace(REQUEST, tools=(ToolSpec("search", "Search.", {}),))
+    assert model_at(server).answer(request).finish == "stop"
+    assert "tools" not in server.requests[1].json
+    server.answer = lambda request: Reply(refusal("temperature? response_format? logprobs? no"), 422)
+    with pytest.raises(ProviderError, match="HTTP 422"):
+        model_at(server).answer(replace(REQUEST, schema=SCHEMA, logprobs=1))
+    assert len(server.requests) == 7
+
+
 # --- tool calls -----------------------------------------------------------------------------------------
 
 CALLS = [("search", '{"q": "a"}'), ("get", '{"path": "b"}')]

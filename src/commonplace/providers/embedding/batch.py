@@ -236,7 +236,7 @@ def embed_each(
 def _results(
     api: OpenAIBatches, model: RemoteEmbedder, job: Job, wanted: Mapping[str, object]
 ) -> dict[str, Floats] | None:
-    """Return the usable, wanted vectors of a batch by key; None while it runs, none of an unknown batch."""
+    """Return the usable, wanted vectors of a batch by key; None while it runs, {} for an unknown batch."""
     rows: dict[str, Floats] = {}
     length = model.learned
     try:

@@ -79,10 +79,7 @@ class RemoteEmbedder:
         return f"{self.service.name}-1{place}:{model}:{size}:{digest}"
 
     def embed(self, texts: Sequence[str], kind: Kind, watcher: Watcher = unwatched) -> Floats:
-        """Embed texts as (n, dimensions) float32 unit rows before the deadline of their kind, all or none.
-
-        Raises ProviderError.
-        """
+        """Embed texts as (n, dimensions) float32 unit rows before their deadline. Raises ProviderError."""
         import numpy as np
 
         spec, service, prefix = self._spec, self.service, self.family.prefix(kind)

@@ -1,7 +1,7 @@
 """JSON out of a model: found in its answer, checked against a schema, and repaired once.
 
 Checked of JSON schema (https://json-schema.org/draft/2020-12) are `type`, `enum`, `anyOf`, `properties`,
-`required`, `additionalProperties`, `items` and the limits on items, length and value, nothing else.
+`required`, `additionalProperties`, `items` and the limits on items, length and value.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
 
     The JSON is all of the answer, or what lies between the first bracket and the last.
     """
-    # What models drafted while they thought aloud is not the answer.
+    # A draft that a model thought aloud is not the answer.
     thinks = completion.text.lstrip().startswith("<think>")
     text = without_thoughts(completion.text) if thinks else completion.text
     start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=0)
