@@ -120,9 +120,7 @@ def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | 
     return None
 
 
-def guarded(
-    spec: Spec, settings: Embedding, ledger: Opened | None = None, *, cached: bool = True
-) -> Embedder:
+def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Embedder:
     """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
 
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
@@ -138,9 +136,9 @@ def guarded(
     from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.remote import GuardedEmbedder
 
-    calls, store = ledger() if ledger else None, VectorCache() if cached else None
+    calls = ledger() if ledger else None
     budget = calls.budget(settings) if calls else None
-    made = GuardedEmbedder(model, spec.provider, store=store, breaker=SHARED, budget=budget)
+    made = GuardedEmbedder(model, spec.provider, store=VectorCache(), breaker=SHARED, budget=budget)
     made.deadline_s = max(spec.deadline_s, spec.query_deadline_s)
     if calls and settings.batch and batch.supports(model):
         made.batches = partial(batch.embed_each, model, batch.Store(calls))

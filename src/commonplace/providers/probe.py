@@ -72,7 +72,7 @@ def embedder(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> T
         ask, scripts = model.embed, model.scripts
         if not opening.is_local(spec):
             calls = (lambda: ledger) if ledger is not None else None
-            model = opened.enter_context(_asked_anew(opening.guarded(spec, settings, calls, cached=False)))
+            model = opened.enter_context(_asked_anew(opening.guarded(spec, settings, calls)))
             ask = model.try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
