@@ -64,6 +64,13 @@ def test_any_text_keeps_its_lines_and_loses_nothing_but_what_is_struck(parts: li
     assert {n for lines in gone for n in lines} == set(found)
 
 
+def test_tildes_are_escaped_where_they_would_end_a_strike() -> None:
+    assert "".join(struck.escaped("~a ~ b~~c~")) == "\\~a ~ b\\~\\~c\\~"
+    assert [struck.says_something(line) for line in ("- [ ] 14:05 x", "- 14:05 **Ann:**", "Ann:", "1. ", "> Ann: x")] == [
+        True, False, False, False, True,
+    ]  # fmt: skip
+
+
 def test_nothing_takes_a_time_that_grows_with_the_square() -> None:
     for text in ["~~a " * 20_000, "`" * 3 + "a``b`" * 20_000, "<!-- ~~" * 20_000, "](" * 20_000 + "~~a~~"]:
         assert 2 in struck_lines(f"{text}\n~~b~~\n")  # or this would take hours
