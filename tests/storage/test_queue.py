@@ -66,6 +66,13 @@ def test_entries_come_out_as_they_went_in(queue: Queue) -> None:
     assert queue.empty
 
 
+def test_nothing_is_made_before_there_is_something_to_keep(queue: Queue) -> None:
+    assert queue.empty
+    assert queue.waiting() == Waiting(0, 0)
+    assert queue.drain(lambda entries: None) == Drained()
+    assert not queue.workspace.state.exists()
+
+
 def test_what_is_secret_or_private_reaches_no_file(queue: Queue) -> None:
     queue.append(entry(f"token {SECRET} <private>the diagnosis</private> kept", heading=f"with {SECRET}"))
     raw = b"".join(path.read_bytes() for path in queue.workspace.state.rglob("*") if path.is_file())
