@@ -1,7 +1,7 @@
 """The workspaces that an agent reads and writes: `reads` and `writes` of `[agents.NAME]` in the user's file.
 
-A workspace is given by its path or by the name that `[workspaces."/path"]` gives it. `here` is the one in
-which an agent is started, `none` forbids writing. Only the given workspaces are read.
+A workspace is given by its path or by its name in `[workspaces."/path"]`. `here` is the one in which an agent
+is started, `none` forbids writing. Without `reads`, an agent reads its home, or else `here`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Access(NamedTuple):
         return tuple(dict.fromkeys((*written, *reads)))
 
     def may_read(self, root: str | Path, *, is_here: bool = True) -> bool:
-        """Tell if it may read a workspace, in which it is started (`is_here`) or not."""
+        """Tell whether it may read `root`; `is_here`: it was started there."""
         here = is_here and HERE in self.readable
         return not self.is_limited or here or os.path.realpath(root) in self.readable
 
     def may_write(self, root: str | Path) -> bool:
-        """Tell if it may write to the workspace in which it is started."""
+        """Tell whether it may write to `root`: its home, or else any it may read (`none`: not at all)."""
         if self.home:
             return os.path.realpath(root) == self.home
         return self.writes != NOWHERE and self.may_read(root)
@@ -82,10 +82,10 @@ class Access(NamedTuple):
 def check_apart(
     access: Access, root: Path, folders: Iterable[str], user: File, environ: Mapping[str, str]
 ) -> None:
-    """Raise AccessDenied if notes of a workspace overlap with a workspace closed to this agent.
+    """Raise AccessDenied if note folders overlap a workspace that the agent may not read.
 
-    `folders` are the places of its notes. A workspace that is only known to this machine may lie around
-    them, but not in them. The message names no closed workspace.
+    A workspace that is only registered here may contain them, but not lie inside them. The message names no
+    closed workspace.
     """
     if not access.is_limited:
         return
@@ -108,9 +108,9 @@ def check_apart(
 
 
 def users(environ: Mapping[str, str] | None = None, agent: str = "") -> File:
-    """Read the user's settings file. Raises ConfigError, without details for an agent.
+    """Read the user's settings; fail if unreadable, since the agent's limits would be unknown.
 
-    As long as the file cannot be read, the limits of the agent are unknown.
+    Raises ConfigError, without details for an agent.
     """
     with discreet(agent):
         return File(files.user_file(environ), True, files.read(files.user_file(environ)))
