@@ -21,7 +21,7 @@ from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
 from commonplace.providers.costs import Ledger
-from commonplace.providers.guard import Opened
+from commonplace.providers.guard import BreakerState
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 
@@ -170,7 +170,7 @@ def _silent(name: str, trouble: str) -> Message:
     return message("model.silent", "{model} does not answer ({trouble})", model=name, trouble=trouble)
 
 
-def _left_alone(check: str, opened: Opened, *, first: bool, remedy: str = _MENDED) -> Finding:
+def _left_alone(check: str, opened: BreakerState, *, first: bool, remedy: str = _MENDED) -> Finding:
     """A finding on a provider that is not asked: until when and why."""
     state: State = "wrong" if first and opened.permanent else "warning"
     told = message("model.left_alone", "not called: {why}", why=str(opened))

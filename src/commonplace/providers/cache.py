@@ -1,4 +1,4 @@
-"""Caches of paid answers: vectors and completions, on disk for all workspaces of a user.
+"""Cache vectors and completions on disk, for all workspaces of a user.
 
 A cache on disk is one SQLite file, derived, bounded and private. It fails no call: what cannot be read is
 asked again, what cannot be written is not kept. Keys are hashes of requests; their text is not in it.
@@ -29,7 +29,7 @@ MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
 MAX_ANSWERS = 10_000
 MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
 MAX_AGE_S = 30 * 86_400.0  # of completions
-_SPARE = 0.1  # of the limit is free after the oldest had to go, so that this comes seldom
+_SPARE = 0.1  # share of the limit that one purge frees, so that purges are rare
 _BUSY_S = 2.0
 _SCHEMA = """
 DROP TABLE IF EXISTS answers;  -- of version 0.1, as the next
@@ -70,9 +70,9 @@ class _DiskCache:
         return CacheStats(sum(models.values()), size, models, oldest)
 
     def forget(self, holds: Callable[[bytes], bool] = lambda value: True, *, change: bool = True) -> int:
-        """Delete the entries whose value `holds` it, to `change`; return how many there are. Closes the file.
+        """Count the entries whose value matches; with `change`, delete them and compact the file.
 
-        Nothing is left of them in the file. A damaged one goes whole and counts as one entry. Raises
+        Close the file. A damaged file is deleted whole (with `change`) and counts as one entry. Raises
         NoteUnreadable.
         """
         if not paths.root_of(self.path).is_file(self.path):
@@ -191,7 +191,7 @@ class AnswerCache(_DiskCache):
 
 
 def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Count the answers of language models that hold any of it; delete them to `change`."""
+    """Count cached answers that contain a forgotten text; with `change`, delete them."""
     from commonplace.types.changes import Erased
 
     cache = AnswerCache()
@@ -200,7 +200,7 @@ def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]
 
 
 def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-    """Delete all vectors to `change`, uncounted: they hold no text, but one can be guessed from its vector.
+    """With `change`, delete all cached vectors: text can be guessed from a vector. They are not counted.
 
     Indexes keep those of texts that are still there.
     """

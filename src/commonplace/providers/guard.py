@@ -1,8 +1,8 @@
 """The chain around every model behind a server: cache → breaker → budget → call → record → keep.
 
-The same chain serves vectors, scores and completions. The breaker of a process leaves a provider alone for a
-while: after a permanent failure (wrong key, unknown model, quota used up) at once, and longer each time;
-after others briefly, and after a few in a row (M. Nygard, Release It!).
+The same chain serves vectors, scores and completions. The breaker (M. Nygard, Release It!) pauses a provider:
+at once after a permanent failure (wrong key, unknown model, quota used up), longer each time; briefly after
+three transient ones in a row, which after a permanent one do not count until a call succeeds.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # after permanent failures, doubled each time
 PASSING_S = 30.0
 PASSING_FAILURES = 3  # in a row
-_ODD_REQUEST = frozenset({400, 422})  # may be about one request: several in a row say something of the model
+_ODD_REQUEST = frozenset({400, 422})  # often the fault of one request; only three in a row pause the provider
 
 
 @dataclass(slots=True)
-class Opened:
+class BreakerState:
     """The failures of a provider, the last of them, and until when it is not asked (seconds since 1970)."""
 
     name: str
@@ -53,22 +53,22 @@ class Breaker:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Start without failures; `clock` returns seconds since 1970."""
         self._clock = clock
-        self._states: dict[str, Opened] = {}
+        self._states: dict[str, BreakerState] = {}
         self._lock = fork.renewed(threading.RLock())
 
     def check(self, name: str) -> None:
-        """Raise ProviderError if the provider is left alone now."""
+        """Raise ProviderError while the provider is paused."""
         if opened := self.find(name):
             message = f"left alone after a failure ({opened.reason})"
             wait_s, permanent = opened.until_s - self._clock(), bool(opened.permanent)
             raise ProviderError(name.partition("#")[0], message, wait_s, permanent=permanent)
 
     def failed(self, name: str, error: ProviderError) -> None:
-        """Count a failure, which may open the breaker; ignore one of a call while it is open."""
+        """Count a failure, which may open the breaker; ignore it while the breaker is open."""
         with self._lock:
             if self.find(name) is not None:
                 return
-            state = self._states.setdefault(name, Opened(name))
+            state = self._states.setdefault(name, BreakerState(name))
             state.reason, pause = str(error), PASSING_S
             if error.permanent and error.status not in _ODD_REQUEST:
                 state.permanent += 1
@@ -84,13 +84,13 @@ class Breaker:
         with self._lock:
             self._states.pop(name, None)
 
-    def opened(self) -> list[Opened]:
+    def opened(self) -> list[BreakerState]:
         """Return the providers that are not asked now, by name."""
         with self._lock:
             now = self._clock()
             return [replace(one) for _, one in sorted(self._states.items()) if one.until_s > now]
 
-    def find(self, name: str) -> Opened | None:
+    def find(self, name: str) -> BreakerState | None:
         """Return a provider if it is not asked now, by its name or the part of it before the `#`."""
         return next((one for one in self.opened() if name in (one.name, one.name.partition("#")[0])), None)
 
@@ -142,7 +142,7 @@ class Guard:
         breaker: Breaker | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """Wrap a model; the table of prices knows it by provider and model name, by default of its name."""
+        """Wrap a model; `provider` and `model_name` select its price (default: from its name)."""
         before, _, after = inner.name.partition(":")
         self.inner, self.name = inner, inner.name
         self.provider = provider or before
@@ -168,7 +168,7 @@ class Guard:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Around the requests of one call: refuse it while the provider is left alone, note how it ends."""
+        """Wrap the requests of one call: refuse while paused, then count success or failure."""
         if self.breaker is None:
             yield
             return
@@ -186,7 +186,7 @@ class Guard:
         getattr(self.inner, "close", lambda: None)()
 
     def forget_failures(self) -> None:
-        """Ask the provider again, though it failed."""
+        """Close the breaker, so that the next call is made."""
         getattr(self.inner, "forget_failures", lambda: None)()
         if self.breaker is not None:
             self.breaker.succeeded(self.breaker_name)
@@ -202,14 +202,14 @@ class Guard:
         most_out: int = 0,
         batched: bool = False,
     ) -> Iterator[Call]:
-        """Around one request: reserve the `most` tokens it can take, record what the `Call` says it took.
+        """Reserve `most` tokens (the upper bound), make one request and record its real tokens.
 
-        Where it does not, that is `about` so many; what was not answered may be charged all the same. Raises
+        If the provider reports none, record `about`; a request without an answer may be charged too. Raises
         BudgetExceeded before the request, ProviderError where the ledger cannot be written.
         """
         call, reservation, outcome = Call(), None, "abandoned"
         if self.budget is not None:
-            with self._written():
+            with self._ledger_errors():
                 price = self.price(most, most_out, batched=batched)
                 name = f"{self.provider}/{self.model_name}"
                 reservation = self.budget.reserve(most + most_out, price, lifetime_s, model=name)
@@ -233,11 +233,11 @@ class Guard:
 
     def _record(self, purpose: str, *tokens: int, **how: Any) -> None:  # noqa: ANN401
         if self.budget is not None:
-            with self._written():
+            with self._ledger_errors():
                 self.budget.ledger.record(purpose, self.provider, self.model_name, *tokens, **how)
 
     @contextmanager
-    def _written(self) -> Iterator[None]:
+    def _ledger_errors(self) -> Iterator[None]:
         try:
             yield
         except NoteUnreadable as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.providers.reranking import GuardedReranker
     from commonplace.types import Estimate
 
-    Opened = Callable[[], Ledger]
+    OpenLedger = Callable[[], Ledger]
 
 AUTO, NONE = "auto", "none"
 SHIPPED = ("builtin", "fake")
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 def choose(settings: Embedding) -> Choice:
-    """Return the embedding provider and model that settings name; a key in the environment does not."""
+    """Return the provider and model of the settings; a key in the environment does not choose a provider."""
     model = settings.model
     if settings.provider != AUTO:
         return Choice(settings.provider, model)
@@ -80,7 +80,7 @@ def specs(settings: Embedding) -> list[Spec]:
 
 
 def is_local(spec: Spec) -> bool:
-    """Tell whether an embedding model runs in this process; a local server counts as remote."""
+    """Tell whether a model runs in this process: true for an unknown provider, false for a local server."""
     with suppress(ConfigError):
         row = EMBEDDERS.find(spec.provider)
         return bool(row.local) and not (row.base_url or spec.base_url)
@@ -88,12 +88,11 @@ def is_local(spec: Spec) -> bool:
 
 
 def models(
-    settings: Embedding, ledger: Opened | None = None, more: Sequence[Spec] = ()
+    settings: Embedding, ledger: OpenLedger | None = None, more: Sequence[Spec] = ()
 ) -> Iterator[Embedder | str]:
-    """Make each embedding model that settings name, the first choice first, then `more`.
+    """Yield each model, or the reason (str) why it is unusable; `ledger()` records and caps its calls.
 
-    A text in place of a model is the reason why it cannot be used. The ledger that `ledger` opens records and
-    caps their calls. Raises ConfigError.
+    The first choice of the settings comes first, then the fallbacks, then `more`. Raises ConfigError.
     """
     for spec in (*specs(settings), *more):
         try:
@@ -105,8 +104,8 @@ def models(
         yield str(opened) if opened and opened.permanent else model
 
 
-def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | None:
-    """Make the model that an index was filled with, if questions may go to it: None otherwise.
+def former(settings: Embedding, ledger: OpenLedger, fingerprint: str) -> Embedder | None:
+    """Make the model that filled an index; None if the settings do not allow questions to go there.
 
     It must be in the owner's settings, another model at the address that they name, or a bundled one: what an
     index says must not decide where questions are sent (decision 16). Raises ConfigError.
@@ -120,7 +119,7 @@ def former(settings: Embedding, ledger: Opened, fingerprint: str) -> Embedder | 
     return None
 
 
-def guarded(spec: Spec, settings: Embedding, ledger: Opened | None = None) -> Embedder:
+def guarded(spec: Spec, settings: Embedding, ledger: OpenLedger | None = None) -> Embedder:
     """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
 
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
@@ -187,8 +186,9 @@ def open_llm(
 ) -> Client | None:
     """Make the language model of the settings, or None without one, which is the default.
 
-    Calls are recorded and capped in a `ledger`, by default that of the workspace; answers are kept where they
-    are to be `cached`. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    Calls are recorded and capped in a `ledger`, by default that of the workspace; without a ledger and a
+    workspace they are not. `cached`: use the cache, unless the settings do not. Raises ConfigError,
+    ProviderError for an unfit address or a missing key.
     """
     chosen = settings.llm
     if chosen.provider == NONE:
