@@ -1,4 +1,4 @@
-"""List the Markdown files of collections with their size and time of change."""
+"""List the files of collections, notes and transcripts, with size and time of change."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings, is_one_file
 from commonplace.language import composed
 
-# Folders that never hold somebody's notes; hidden ones are skipped as well.
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_GLOBS = 50  # alternatives of one glob
+# Folders that never hold notes of the user; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _OLD_VERSIONS = ("bak", "version-files")
 _WILD = "*?["
@@ -49,13 +49,13 @@ def is_ignored(prefix: str, name: str) -> bool:
 
 
 def written_as(path: str) -> str:
-    """Return the path that its program wrote a transcript at, before it was renamed or compressed."""
+    """Return the original path of a transcript that was renamed or compressed in its folder."""
     start = path.lower().rfind(".jsonl", path.rfind("/") + 1)
     return path[: start + 6] if start >= 0 and _RENAMED.fullmatch(path, start) else path
 
 
 def transcript_name(path: str) -> str:
-    """Return the name of a transcript wherever it lies by now, and however its program calls it."""
+    """Return the original name of a transcript that was renamed, moved or compressed."""
     return written_as(path).rpartition("/")[2]
 
 
@@ -116,7 +116,7 @@ class Source(NamedTuple):
 
 
 def is_left_out(sources: Sequence[Source], path: str, *, outside: bool = True) -> bool:
-    """Tell whether a file in no collection is ignored by one, or lies `outside` the workspace."""
+    """Tell whether a file is in no collection and is ignored or (with `outside`) not in the workspace."""
     real = os.path.realpath(path)
     around = [(one, root) for one in sources if is_within(real, root := os.path.realpath(one.root))]
     if any(source.holds(real) for source, _ in around):
@@ -160,9 +160,9 @@ class FileState(NamedTuple):
 
 
 class Away(NamedTuple):
-    """A place of a collection that cannot be looked at now: a folder with a slash at its end, or a file.
+    """A folder (final slash) or file that this scan could not read, or found without any files, and why.
 
-    Empty for the whole collection. `why` is MISSING, EMPTY, or the system's reason.
+    An empty path is the whole collection. `why` is MISSING, EMPTY, or the system's reason.
     """
 
     path: str
@@ -176,7 +176,7 @@ class Listing(NamedTuple):
     """The files of one collection as they stood; `root` is the real path of its folder.
 
     A file is listed once: links to one that is listed are not, and of several links to one file the first.
-    `links` has all of them, broken ones too.
+    `links` are the links that match the globs and stay inside the root, broken ones too.
     """
 
     source: Source
@@ -271,7 +271,7 @@ def scan(sources: Sequence[Source]) -> list[FileState]:
 
 
 def look(sources: Sequence[Source]) -> list[Listing]:
-    """Look at the files of all collections: what `scan` lists, before it is taken apart."""
+    """Scan every collection; return one Listing each."""
     listings: list[Listing] = []
     for source in sources:
         root, links, away = os.path.realpath(source.root), list[str](), list[Away]()
@@ -294,7 +294,7 @@ def look(sources: Sequence[Source]) -> list[Listing]:
 
 
 def _readable(listing: Listing) -> Listing:
-    """Return a listing without backups of transcripts; compressed ones that cannot be unpacked are away."""
+    """Drop backups, duplicates and unknown renames of transcripts; report packed ones that cannot be read."""
     unwanted, away = set[str](), list[Away]()
     for prefix, rows in listing.folders:
         later = sorted(row for row in rows if ".jsonl." in row[0])
@@ -314,9 +314,9 @@ def _readable(listing: Listing) -> Listing:
 
 
 def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
-    """Return the Markdown of the workspace that is in no collection and not ignored, but for `known` names.
+    """Return Markdown files in no collection, except `known` names; stop after 20,000 files and folders.
 
-    A large folder is looked through as far as its first thousands of files.
+    Ignored files are left out.
     """
     own, others = sources[0], {os.path.realpath(source.root) for source in sources[1:]}
     here = [one for one in sources if os.path.realpath(one.root) == os.path.realpath(own.root)]
@@ -380,7 +380,7 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
 
 
 def _starting_points(globs: Sequence[str]) -> list[str]:
-    """Deepest folders below which every match lies, so that a workspace in a large tree stays cheap."""
+    """Return the deepest folders, or single files, that contain every match."""
     starts = set()
     for glob in (glob for each in globs for glob in unbraced(each)):
         fixed = glob[: min((at for at in map(glob.find, _WILD) if at >= 0), default=len(glob))]
@@ -557,7 +557,7 @@ def _expression(globs: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _translate(glob: str) -> str:
-    """One glob as a regular expression; a folder name alone covers all below it."""
+    """Translate one glob to a regular expression; `folder/` covers all below it."""
     if glob.endswith("/"):
         glob += "**"
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", re.sub(r"(?:\*\*/)+", "**/", glob))
