@@ -20,8 +20,9 @@ from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import NoteUnreadable
 from commonplace.memory import Memory
-from commonplace.storage import state, transaction
+from commonplace.storage import state
 from commonplace.types.changes import About, Change
+from tests import applying
 from tests.cli.conftest import called, command, environment
 from tests.places import settings_file
 
@@ -450,7 +451,7 @@ def rewritten(root: Path, data: bytes) -> bytes:
     """Let a program replace MEMORY.md; return what was there."""
     workspace = paths.Workspace(root)
     before = workspace.memory_file.read_bytes()
-    assert transaction.apply(workspace, [Change("MEMORY.md", before, data)], About("write", "rewrite"))
+    assert applying.apply(workspace, [Change("MEMORY.md", before, data)], About("write", "rewrite"))
     return before
 
 

@@ -238,7 +238,7 @@ def account(
     copies = ""
     for copy in overwritten.copies(paths.Workspace(root)):
         if any(copy.name in one for one in told):
-            copies += copy.ours.decode()
+            copies += copy.content.decode()
     every = [*START.split("\n")[2:-1], *ours, *theirs]
     standing, copied = _lines(text), _lines(copies)
     missing = [line for line in every if _plain(line) not in standing]

@@ -18,6 +18,7 @@ from commonplace.cli.application import COMMANDS, cli
 from commonplace.cli.options import Group
 from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
+from tests import applying
 from tests.cli.conftest import Program, Run
 from tests.places import settings_file
 
@@ -114,7 +115,7 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         change = Change(
             "memory/weather.md", transaction.read(Workspace(workspace), "memory/weather.md"), line
         )
-        transaction.apply(Workspace(workspace), [change], About("write", "weather"))
+        applying.apply(Workspace(workspace), [change], About("write", "weather"))
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)

@@ -15,6 +15,7 @@ import pytest
 from commonplace.base import paths
 from commonplace.storage import journal, transaction
 from commonplace.types.changes import About, Change, Run
+from tests import applying
 from tests.cli.conftest import Program, environment
 from tests.cli.conftest import Run as Command
 
@@ -25,7 +26,7 @@ def made(workspace: Path, data: bytes = NEW, title: str = "rewrite MEMORY.md", *
     found = paths.Workspace(workspace)
     before = transaction.read(found, "MEMORY.md")
     about = About("write", title, "it was wrong", "agent", "nanobot", "8f3a")
-    run = transaction.apply(found, [Change("MEMORY.md", before, data)], about, **named)  # type: ignore[arg-type]
+    run = applying.apply(found, [Change("MEMORY.md", before, data)], about, **named)  # type: ignore[arg-type]
     assert run is not None
     return run
 

@@ -9,6 +9,7 @@ from commonplace.base import paths
 from commonplace.diagnosis import examination, stores
 from commonplace.storage import journal, transaction
 from commonplace.types.changes import About, Change
+from tests import applying
 
 
 def told(root: Path) -> dict[str, tuple[str, str, str]]:
@@ -22,7 +23,7 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
     made = []
     for n in range(3):
         before = transaction.read(workspace, "MEMORY.md")
-        run = transaction.apply(workspace, [Change("MEMORY.md", before, b"%d\n" % n)], About("write", "x"))
+        run = applying.apply(workspace, [Change("MEMORY.md", before, b"%d\n" % n)], About("write", "x"))
         assert run is not None
         made.append(run)
     state, fine, _ = told(tmp_path)["stores.history"]

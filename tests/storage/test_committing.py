@@ -14,6 +14,7 @@ from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.storage import git, journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
+from tests import applying
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 AUTO = History("auto", 3650)
@@ -54,7 +55,7 @@ def made(workspace: paths.Workspace, title: str = "move", **files: bytes | None)
     names = {"memory": "MEMORY.md", "archive": "memory/归档 é.md"}
     changes = [Change(names[n], transaction.read(workspace, names[n]), data) for n, data in files.items()]
     about = About("consolidate", title, "why\nin two lines", by="agent", agent="nanobot")
-    run = transaction.apply(workspace, changes, about, settings=AUTO)
+    run = applying.apply(workspace, changes, about, settings=AUTO)
     assert run is not None
     assert run.state == "done"
     return run
@@ -129,7 +130,7 @@ def test_settings_that_may_name_a_program_leave_git_alone(
 def test_what_is_forgotten_is_in_no_commit_of_ours(workspace: paths.Workspace, ask: Ask) -> None:
     workspace.memory_file.write_bytes(b"# Memory\n\n- a secret plan\n")
     change = Change("MEMORY.md", workspace.memory_file.read_bytes(), b"# Memory\n")
-    run = transaction.apply(
+    run = applying.apply(
         workspace, [change], About("forget", "forget 1 statement"), keep=False, settings=AUTO
     )
     assert run is not None

@@ -18,6 +18,7 @@ from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.storage import journal, transaction, undo
 from commonplace.storage import state as database
+from tests import applying
 from tests.cli.conftest import environment
 
 CHILDREN = """
@@ -58,7 +59,7 @@ def work(workspace):
         Change("MEMORY.md", b"# Memory\\n\\n- one\\n- two\\n", b"# Memory\\n\\n- two\\n"),
         Change("memory/old.md", b"old\\n", None),
     ]
-    applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
+    applying.rewrite(workspace, lambda read: changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
 
 if git == "auto":
     from commonplace.storage import git as program
@@ -101,7 +102,7 @@ def lay_out(root: Path) -> paths.Workspace:
 def moved(workspace: paths.Workspace) -> None:
     """Do as the children do, and live."""
     changes = [transaction.Change(path, OLD.get(path), NEW.get(path)) for path in ORDER]
-    assert transaction.apply(workspace, changes, transaction.About("rollup", "move", "a test"))
+    assert applying.apply(workspace, changes, transaction.About("rollup", "move", "a test"))
 
 
 def notes(workspace: paths.Workspace) -> dict[str, bytes]:
@@ -258,7 +259,7 @@ def test_killed_at_any_step_of_a_commit(tmp_path: Path, stride: int) -> None:
         assert notes(workspace).items() >= NEW.items()
         changes = [transaction.Change("memory/more.md", None, b"more\n")]
         about, settings = transaction.About("write", "more"), History("auto", 3650)
-        more = transaction.apply(workspace, changes, about, settings=settings)
+        more = applying.apply(workspace, changes, about, settings=settings)
         assert more is not None
         subjects = git(workspace, "log", "--format=%s").splitlines()
         if subjects[:1] == ["commonplace: more"]:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.base import paths
-from commonplace.storage import diffs, journal, state, transaction
+from commonplace.storage import diffs, journal, state
 from commonplace.types.changes import Change
+from tests import applying
 from tests.storage.conftest import ABOUT, Changing
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -65,13 +66,13 @@ def test_any_bytes_can_be_shown(before: bytes, after: bytes) -> None:
 
 
 def test_a_run_is_shown_as_far_as_it_is_kept(workspace: paths.Workspace, change: Changing) -> None:
-    run = transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
+    run = applying.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT)
     assert run is not None
     assert "+# M" in journal.diff(workspace, run)
     with state.writing(workspace) as connection:
         connection.execute("DELETE FROM blob")
     assert journal.diff(workspace, run) == "# MEMORY.md: is not kept"
-    gone = transaction.apply(workspace, [change("MEMORY.md", b"#\n")], ABOUT, keep=False)
+    gone = applying.apply(workspace, [change("MEMORY.md", b"#\n")], ABOUT, keep=False)
     assert gone is not None
     assert journal.diff(workspace, gone) == "# MEMORY.md: what it was before is not kept"
 

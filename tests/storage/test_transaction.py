@@ -17,6 +17,7 @@ from commonplace.base.errors import NoteUnreadable, OutsideRoots
 from commonplace.notes import appends
 from commonplace.storage import files, journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
+from tests import applying
 from tests.cli.conftest import environment
 from tests.storage.conftest import ABOUT, Changing
 
@@ -26,7 +27,7 @@ def test_files_are_changed_and_put_back(workspace: paths.Workspace, change: Chan
         change("memory/archive.md", b"- one\n"),
         change("MEMORY.md", b"# Memory\n"),
     ]
-    run = transaction.apply(workspace, changes, ABOUT)
+    run = applying.apply(workspace, changes, ABOUT)
     assert run is not None
     assert run.state == "done"
     assert (workspace.root / "memory" / "archive.md").read_bytes() == b"- one\n"
@@ -44,13 +45,13 @@ def test_nothing_is_done_where_a_file_has_changed(workspace: paths.Workspace, ch
     made = change("MEMORY.md", b"x")
     workspace.memory_file.write_bytes(b"owner's")
     with pytest.raises(transaction.FileChanged):
-        transaction.apply(workspace, [made], ABOUT)
+        applying.apply(workspace, [made], ABOUT)
     assert workspace.memory_file.read_bytes() == b"owner's"
     assert journal.listed(workspace) == []
 
 
 def test_what_was_forgotten_is_kept_nowhere(workspace: paths.Workspace, change: Changing) -> None:
-    run = transaction.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT, keep=False)
+    run = applying.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT, keep=False)
     assert run is not None
     assert journal.size(workspace) == 0
     with pytest.raises(undo.NotUndone, match="not kept"):
@@ -75,7 +76,7 @@ def test_a_disk_that_fills_up_amid_a_change(
     with monkeypatch.context() as patch:
         patch.setattr(files, "_write", full)
         with pytest.raises(NoteUnreadable, match="no space left"):
-            transaction.apply(workspace, changes, ABOUT)
+            applying.apply(workspace, changes, ABOUT)
     assert (workspace.memory_file.read_bytes() == b"# Memory\n") == lasting
     assert not (workspace.memory_dir / "archive.md").exists()
     assert [run.state for run in journal.listed(workspace)] == ["begun"] * lasting
@@ -96,7 +97,7 @@ def test_a_file_that_an_editor_saves_amid_a_change_is_not_overwritten(
 
     monkeypatch.setattr(journal, "begin", begun)
     with pytest.raises(transaction.FileChanged):
-        transaction.apply(workspace, changes, ABOUT)
+        applying.apply(workspace, changes, ABOUT)
     assert workspace.memory_file.read_bytes() == b"the owner's\n"
     assert not (workspace.memory_dir / "archive.md").exists()
     assert journal.names(workspace) == []
@@ -105,8 +106,8 @@ def test_a_file_that_an_editor_saves_amid_a_change_is_not_overwritten(
 def test_a_link_and_its_file_are_one_file(workspace: paths.Workspace, change: Changing) -> None:
     (workspace.root / "link.md").symlink_to("MEMORY.md")
     with pytest.raises(NoteUnreadable, match="same file"):
-        transaction.apply(workspace, [change("MEMORY.md", b"1\n"), change("link.md", b"2\n")], ABOUT)
-    transaction.apply(workspace, [change("link.md", b"2\n")], ABOUT)
+        applying.apply(workspace, [change("MEMORY.md", b"1\n"), change("link.md", b"2\n")], ABOUT)
+    applying.apply(workspace, [change("link.md", b"2\n")], ABOUT)
     assert (workspace.root / "link.md").is_symlink()
     assert workspace.memory_file.read_bytes() == b"2\n"
     undo.undo(workspace)
@@ -127,7 +128,7 @@ def test_a_link_and_its_file_are_one_file(workspace: paths.Workspace, change: Ch
 def test_no_change_leaves_the_workspace(workspace: paths.Workspace, tmp_path: Path, path: str) -> None:
     (workspace.root / "out").symlink_to(tmp_path.parent)
     with pytest.raises(OutsideRoots):
-        transaction.apply(workspace, [Change(path, None, b"x\n")], ABOUT)
+        applying.apply(workspace, [Change(path, None, b"x\n")], ABOUT)
     assert journal.listed(workspace) == []
 
 
@@ -154,7 +155,7 @@ def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> Non
 
 def test_no_secret_of_a_reason_is_kept(workspace: paths.Workspace, change: Changing) -> None:
     why = "the password: hunter2Xx91a was wrong <private>so was I</private>"
-    run = transaction.apply(workspace, [change("MEMORY.md", b"- two\n")], replace(ABOUT, why=why))
+    run = applying.apply(workspace, [change("MEMORY.md", b"- two\n")], replace(ABOUT, why=why))
     assert run is not None
     assert run.about.why == "the password: [REDACTED:password] was wrong"
     assert "hunter2" not in repr(journal.load(workspace, run.id))

@@ -18,13 +18,14 @@ from commonplace.base import paths
 from commonplace.config.settings import History
 from commonplace.storage import journal, transaction, undo
 from commonplace.types.changes import About, Change, Run
+from tests import applying
 from tests.storage.conftest import ABOUT, Changing
 
 FILES = ("MEMORY.md", "memory/archive.md", "memory/2026-02-13.md")
 
 
 def applied(workspace: paths.Workspace, *changes: Change, **named: object) -> Run:
-    run = transaction.apply(workspace, changes, ABOUT, **named)  # type: ignore[arg-type]
+    run = applying.apply(workspace, changes, ABOUT, **named)  # type: ignore[arg-type]
     assert run is not None
     return run
 
@@ -193,7 +194,7 @@ class Model:
     def run(self) -> Run | None:
         chosen = self.rng.sample(FILES, self.rng.randint(1, 2))
         changes = [Change(path, transaction.read(self.workspace, path), self.edited(path)) for path in chosen]
-        return transaction.apply(self.workspace, changes, About("consolidate", "random"))
+        return applying.apply(self.workspace, changes, About("consolidate", "random"))
 
     def disturb(self) -> None:
         path = self.workspace.root / self.rng.choice(FILES)

@@ -62,7 +62,7 @@ def test_a_copy_of_which_nothing_is_left_is_deleted(workspace: paths.Workspace) 
     note(workspace).write_text("# A day\n")
     overwritten.check(workspace)
     (copy,) = overwritten.copies(workspace)
-    overwritten.save(workspace, copy._replace(ours=b"# A day\n"))
+    overwritten.save(workspace, copy._replace(content=b"# A day\n"))
     assert overwritten.copies(workspace) == []
 
 
@@ -72,9 +72,9 @@ def test_a_killed_write_leaves_the_version_of_before(workspace: paths.Workspace)
     after = before + b"- never written\n"
     record = writes.guard(workspace, note(workspace))
     record.prepare(before, status, after, status)
-    assert (record.wrote(before), record.wrote(after)) == (True, False)
+    assert (record.is_last_version(before), record.is_last_version(after)) == (True, False)
     record.replaced()
-    assert (record.wrote(before), record.wrote(after)) == (False, True)
+    assert (record.is_last_version(before), record.is_last_version(after)) == (False, True)
     assert overwritten.check(workspace) == []
     assert remember(workspace, "two") == ()
     note(workspace).write_bytes(before)

@@ -348,7 +348,7 @@ def overwritten(workspace: Workspace) -> list[str]:
 
 def _described(copy: Copy, now: bytes) -> str:
     lines = copy.lines(now)
-    again = f", {count(len(copy.back), 'line')} there again that had gone" if copy.back else ""
+    again = f", {count(len(copy.restored), 'line')} there again that had gone" if copy.restored else ""
     head = f"{copy.name}: {copy.note or 'an unknown note'}, {count(len(lines), 'line')} overwritten{again}"
     more = len(lines) - _COPIED_LINES
     rest = [f"and {more:,} more"] if more > 0 else []

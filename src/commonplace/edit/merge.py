@@ -124,7 +124,7 @@ def apply(workspace: paths.Workspace, settings: Settings, merge: Merge) -> Run |
         settings=settings.history,
     )
     for copy in overwritten.copies(workspace):  # the sync program wrote over our lines, which stand again
-        if copy.note == merge.note and not (copy.lines(merge.changes[0].after or b"") or copy.back):
+        if copy.note == merge.note and not (copy.lines(merge.changes[0].after or b"") or copy.restored):
             overwritten.discard(workspace, copy.name)
     return run
 

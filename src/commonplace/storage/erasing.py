@@ -109,11 +109,12 @@ def sweep_versions(site: Site, targets: Targets, *, change: bool) -> list[Erased
                     last.forget() if is_owned else last.put(rest)
         for copy in overwritten.copies(workspace):
             is_owned = _owns(targets, copy.note)
-            rest = b"" if is_owned else edited(workspace, copy.note, copy.ours, targets) or b""
-            if is_owned or rest != copy.ours:
+            rest = b"" if is_owned else edited(workspace, copy.note, copy.content, targets) or b""
+            if is_owned or rest != copy.content:
                 count += 1
                 if change:
-                    overwritten.save(workspace, copy._replace(ours=rest, back=() if is_owned else copy.back))
+                    restored = () if is_owned else copy.restored
+                    overwritten.save(workspace, copy._replace(content=rest, restored=restored))
         agents = state.rows(workspace, "SELECT DISTINCT agent FROM entry")
         named = [agent for agent in agents if targets.matches(agent[0])]
         if change and (count or named):

@@ -44,7 +44,7 @@ class _Guard(Protocol):  # `storage.writes.Writes`
     after: str
     version: bytes
 
-    def wrote(self, data: bytes) -> bool: ...
+    def is_last_version(self, data: bytes) -> bool: ...
     def prepare(self, before: bytes | None, old: Status, after: bytes | None, new: Status) -> None: ...
     def replaced(self, read: bytes, late: bytes) -> None: ...
 
@@ -235,7 +235,7 @@ def _is_settling(original: _Original, last: Status, guard: _Guard, waited: float
     """Tell whether another program seems to be writing a note: its version must look the same twice."""
     if original.status is None:
         return bool(guard.after) and waited < _MOMENT_S  # vim moves a file away first
-    if guard.wrote(original.data):
+    if guard.is_last_version(original.data):
         return False
     young_s = 0 if original.data else _MOMENT_S
     if guard.after and len(original.data) < len(guard.version):
@@ -281,7 +281,7 @@ def _put(
     if guard:
         if original.status is None:  # not earlier: after a kill, the guard must not expect this file
             guard.prepare(None, None, after, new)
-        guard.replaced(original.data, _late(original, is_ours=guard.wrote(original.data)))
+        guard.replaced(original.data, _late(original, is_ours=guard.is_last_version(original.data)))
     return True
 
 

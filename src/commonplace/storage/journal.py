@@ -1,7 +1,7 @@
 """The record of generated changes (runs): their description, and the bytes of files before and after.
 
-A change is recorded whole before its files are replaced, and carried on after a kill. Bytes are stored once
-for all changes, by their digest. Writers hold the lock of the notes.
+A run is recorded whole before its files are replaced, and carried on after a kill. Bytes are stored once for
+all runs, by their digest. Writers hold the lock of the notes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ WAITING = "not committed yet"  # prefix of `uncommitted` of a run without a comm
 SIDES = ("before", "after")
 # Time to the second, number within that second (3 hex digits), hash (3 hex digits).
 _STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
-_MOST = 1_000  # changes that are kept
-_AT_ONCE = 50  # changes read by one query
+_MOST = 1_000  # runs that are kept
+_AT_ONCE = 50  # runs read by one query
 Read = Callable[[str], bytes | None]  # returns the bytes of a path; None: no file
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
 _NEWEST = "SELECT max(id) FROM change"
@@ -70,9 +70,12 @@ def begin(
     *,
     keep: bool,
     uncommitted: str = "",
-    how_far: RunState = "begun",
+    state: RunState = "begun",
 ) -> Run:
-    """Record a change with its bytes, before any file is replaced. Raises NoteUnreadable."""
+    """Record a run with its bytes, before any file is replaced. Raises NoteUnreadable.
+
+    keep: store the old bytes for undo. uncommitted: why the run has no commit yet.
+    """
     files = tuple(
         ChangedFile(
             one.path,
@@ -86,7 +89,7 @@ def begin(
     )
     seed = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
     at = now.isoformat(timespec="seconds")
-    run = Run(_next_name(workspace, now, seed), about, at, files, how_far, kept=keep, uncommitted=uncommitted)
+    run = Run(_next_name(workspace, now, seed), about, at, files, state, kept=keep, uncommitted=uncommitted)
     sides = [side for change in changes for side in (change.before if keep else None, change.after)]
     put(workspace, run, [side for side in sides if side is not None])
     return run
@@ -105,10 +108,10 @@ def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
 
 
 def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> None:
-    """Insert or replace the record of a change, and store further bytes of its files.
+    """Insert or replace the record of a run, and store further bytes of its files.
 
-    A change without `kept` loses its bytes once it is no longer begun. An undo that is done marks the change
-    that it undid; if that was an undo itself, the mark that it had set is cleared. Raises NoteUnreadable.
+    A run without `kept` loses its bytes once it is no longer begun. An undo that is done marks the run that
+    it undid; if that was an undo itself, the mark that it had set is cleared. Raises NoteUnreadable.
     """
     rows = [(digest(data), zlib.compress(data)) for data in blobs]
     needed = () if not run.kept and run.state != "begun" else run.files
@@ -128,38 +131,38 @@ def put(workspace: paths.Workspace, run: Run, blobs: Sequence[bytes] = ()) -> No
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:
-    """Return all changes, newest first."""
+    """Return all runs, newest first."""
     return list(newest_first(workspace))
 
 
 def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
-    """Yield all changes, newest first, read in batches."""
+    """Yield all runs, newest first, read in batches."""
     before = "~"
     query = "SELECT id, data FROM change WHERE id < ? ORDER BY id DESC LIMIT ?"
     while found := state.rows(workspace, query, (before, _AT_ONCE)):
-        yield from (decode(name, json.loads(data)) for name, data in found)
+        yield from (_decode(name, json.loads(data)) for name, data in found)
         before = found[-1][0]
 
 
 def unfinished(workspace: paths.Workspace) -> list[Run]:
-    """Return the changes in state `begun`, oldest first."""
+    """Return the runs in state `begun`, oldest first."""
     found = state.rows(workspace, "SELECT id, data FROM change WHERE state = 'begun' ORDER BY id")
-    return [decode(name, json.loads(data)) for name, data in found]
+    return [_decode(name, json.loads(data)) for name, data in found]
 
 
 def names(workspace: paths.Workspace) -> list[str]:
-    """Return the ids of all changes, oldest first."""
+    """Return the ids of all runs, oldest first."""
     return [name for (name,) in state.rows(workspace, "SELECT id FROM change ORDER BY id")]
 
 
 def load(workspace: paths.Workspace, name: str) -> Run | None:
-    """Return a change by its id; None if it is missing."""
+    """Return a run by its id; None if it is missing."""
     found = state.rows(workspace, "SELECT data FROM change WHERE id = ?", (name,))
-    return next((decode(name, json.loads(data)) for (data,) in found), None)
+    return next((_decode(name, json.loads(data)) for (data,) in found), None)
 
 
 def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
-    """Return the bytes of file number `place` of a change, on `side` before or after; None: no file.
+    """Return the bytes of file number `place` of a run, on `side` before or after; None: no file.
 
     Raises NoteUnreadable if the bytes are not kept or are damaged.
     """
@@ -179,7 +182,7 @@ def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> byte
 
 
 def remove(workspace: paths.Workspace, *names: str) -> None:
-    """Remove changes with their bytes; they can no longer be undone. Raises NoteUnreadable."""
+    """Remove runs with their bytes; they can no longer be undone. Raises NoteUnreadable."""
     with state.writing(workspace) as connection:
         connection.executemany("DELETE FROM change WHERE id = ?", [(name,) for name in names])
         connection.executemany("DELETE FROM change_blob WHERE change = ?", [(name,) for name in names])
@@ -187,21 +190,21 @@ def remove(workspace: paths.Workspace, *names: str) -> None:
 
 
 def prune(workspace: paths.Workspace, keep_mb: int) -> None:
-    """Remove the oldest changes beyond `keep_mb` or `_MOST`, but none in state `begun`.
+    """Remove the oldest runs beyond `keep_mb` or `_MOST`; the newest, and those in state `begun`, are kept.
 
     Raises NoteUnreadable.
     """
     room, gone = keep_mb * 1_000_000, list[str]()
-    for number, (name, stored, how_far) in enumerate(state.rows(workspace, _SIZES)):
+    for number, (name, stored, run_state) in enumerate(state.rows(workspace, _SIZES)):
         room -= stored or 0
-        if how_far != "begun" and number and (room < 0 or number >= _MOST):
+        if run_state != "begun" and number and (room < 0 or number >= _MOST):
             gone.append(name)
     if gone:
         remove(workspace, *gone)
 
 
 def prune_kind(workspace: paths.Workspace, kind: str, most: int) -> None:
-    """Remove the oldest changes of a kind beyond the newest `most`. Raises NoteUnreadable."""
+    """Remove the oldest runs of a kind beyond the newest `most`. Raises NoteUnreadable."""
     query = "SELECT id FROM change WHERE data ->> '$.about.kind' = ? ORDER BY id DESC LIMIT -1 OFFSET ?"
     if old := state.rows(workspace, query, (kind, most)):
         remove(workspace, *(name for (name,) in old))
@@ -214,12 +217,12 @@ GROUP BY change.id ORDER BY change.id DESC"""
 
 
 def size(workspace: paths.Workspace) -> int:
-    """Return the size of the stored bytes of all changes, compressed."""
+    """Return the size of the stored bytes of all runs, compressed."""
     return sum(row[0] or 0 for row in state.rows(workspace, "SELECT sum(length(bytes)) FROM blob"))
 
 
-def decode(name: str, record: Mapping[str, Any]) -> Run:
-    """Return a change from its id and record. Raises ValueError, TypeError, KeyError, AttributeError."""
+def _decode(name: str, record: Mapping[str, Any]) -> Run:
+    """Return a run from its id and record. Raises ValueError, TypeError, KeyError, AttributeError."""
     files = tuple(_made(ChangedFile, file) for file in record["files"])
     return _made(Run, record, id=name, about=_made(About, record["about"]), files=files)
 

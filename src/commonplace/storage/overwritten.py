@@ -21,17 +21,17 @@ from commonplace.storage import diffs, state, writes
 class Copy(NamedTuple):
     """Our version of a note that another program overwrote.
 
-    `lost` are the keys of the entries that it left out, `told` those of them that were ours, `back` those of
-    entries that we had removed and it restored; `is_gone` if it deleted the note. `is_late`: the other way
-    round, a version of the other program that we overwrote.
+    lost: keys of entries missing from the saved note; lost_ours: those of them that we wrote.
+    restored: keys of entries that we had removed and the save brought back. is_gone: it deleted the note.
+    is_late: the other way round, a version of the other program that we overwrote.
     """
 
     name: str
     note: str
-    ours: bytes
+    content: bytes
     lost: Collection[bytes]
-    told: Collection[bytes] = ()
-    back: Collection[bytes] = ()
+    lost_ours: Collection[bytes] = ()
+    restored: Collection[bytes] = ()
     is_gone: bool = False
     is_late: bool = False
 
@@ -41,7 +41,7 @@ class Copy(NamedTuple):
 
     def lines_of(self, keys: Collection[bytes]) -> list[str]:
         """Return the lines of some of our entries."""
-        lines = writes.lines_of(self.ours)
+        lines = writes.lines_of(self.content)
         return [lines[n] for n in sorted({*range(len(lines))}.difference(writes.staying(lines, keys)))]
 
 
@@ -70,7 +70,7 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(copy: Copy) -> str:
-    note, ours, back = paths.shown(copy.note), copy.lines_of(copy.told), len(copy.back)
+    note, ours, back = paths.shown(copy.note), copy.lines_of(copy.lost_ours), len(copy.restored)
     lost, first = len(ours), next(iter(ours), "")
     lines = f"{lost:,} lines" if lost != 1 else "a line"
     again = f"{back:,} lines again that were" if back != 1 else "a line again that was"
@@ -97,20 +97,20 @@ def copies(workspace: paths.Workspace) -> list[Copy]:
 
 
 def _read(name: str, note: bytes, data: str, packed: bytes) -> Copy:
-    about, ours = json.loads(data), b""
+    about, content = json.loads(data), b""
     with suppress(zlib.error):
-        ours = zlib.decompress(packed)
-    lost, told, back = (frozenset(map(bytes.fromhex, about[side])) for side in ("lost", "told", "back"))
-    return Copy(name, os.fsdecode(note), ours, lost, told, back, about["gone"], about.get("late", False))
+        content = zlib.decompress(packed)
+    lost, ours, back = (frozenset(map(bytes.fromhex, about[side])) for side in ("lost", "told", "back"))
+    return Copy(name, os.fsdecode(note), content, lost, ours, back, about["gone"], about.get("late", False))
 
 
 def save(workspace: paths.Workspace, copy: Copy) -> None:
-    """Write the bytes of a copy, or delete it if it has no line to restore or remove."""
-    if not (copy.lines() or copy.back):
+    """Store a changed copy; delete it if it would change no line."""
+    if not (copy.lines() or copy.restored):
         discard(workspace, copy.name)
         return
     with state.writing(workspace) as connection:
-        values = zlib.compress(copy.ours, 1), copy.name
+        values = zlib.compress(copy.content, 1), copy.name
         connection.execute("UPDATE overwritten SET bytes = ? WHERE name = ?", values)
 
 
@@ -156,11 +156,11 @@ def put_back(
 
 
 def merge(document: Document, found: Iterable[Copy]) -> Document:
-    """Return a note with the lost lines of copies where they stood, without the lines of `back`."""
+    """Return a note with the lost lines of copies where they stood, without the entries of `restored`."""
     for copy in found:
-        stays = [document.lines[n] for n in writes.staying(document.bare, copy.back)]
+        stays = [document.lines[n] for n in writes.staying(document.bare, copy.restored)]
         end = next((end for n in range(1, len(document.lines) + 1) if (end := document.end(n))), "\n")
-        ours = Document.read(copy.ours, copy.note).bare
+        ours = Document.read(copy.content, copy.note).bare
         kept = writes.staying(ours, set(copy.lost) - writes.entries(document.data).keys())
         base = [ours[n].rstrip() for n in kept]
         places = diffs.places(base, [line.rstrip() for line in stays])

@@ -28,6 +28,7 @@ from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
 Compose = Callable[[Read], Sequence[Change]]
 _ENTRIES = 100  # changes of single entries that are kept
+# Also for a path that meanwhile leads outside, is hidden or is no regular file.
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
 
@@ -40,33 +41,6 @@ class FileChanged(NoteUnreadable):
         super().__init__(path, message("note.changed", changed))
 
 
-def apply(
-    workspace: paths.Workspace,
-    changes: Sequence[Change],
-    about: About,
-    *,
-    keep: bool = True,
-    now: datetime | None = None,
-    settings: History | None = None,
-) -> Run | None:
-    """Make the changes of several files atomically; return None if they change no file.
-
-    Files are replaced in order: put the target of a move before its source. Without `keep`, no bytes are
-    kept afterwards, and the run cannot be undone. With `settings`, the run is committed if they say so and
-    the workspace is in a git repository, and old runs are removed. Raises FileChanged if a file differs from
-    its `before`, AccessDenied, OutsideRoots, NoteUnreadable; files written by then are restored. Where that
-    fails, as on a full disk, the run is carried on later.
-    """
-
-    def compose(read: Read) -> Sequence[Change]:
-        for change in changes:
-            if read(change.path) != change.before:
-                raise FileChanged(change.path)
-        return changes
-
-    return rewrite(workspace, compose, about, keep=keep, now=now, settings=settings)
-
-
 def note_entry(workspace: paths.Workspace, change: Change, about: About, now: datetime) -> str:
     """Record an entry that was written to its note; return the run's id, empty if that fails.
 
@@ -75,7 +49,7 @@ def note_entry(workspace: paths.Workspace, change: Change, about: About, now: da
     try:
         with locks.locked(_lock(workspace)):
             journal.prune_kind(workspace, about.kind, _ENTRIES - 1)
-            return journal.begin(workspace, [change], about, now, keep=True, how_far="done").id
+            return journal.begin(workspace, [change], about, now, keep=True, state="done").id
     except CommonplaceError:
         return ""
 
@@ -92,14 +66,20 @@ def rewrite(
     dry_run: bool = False,
     empty: bool = False,
 ) -> Run | None:
-    """Read files, compose their changes, and make them under the lock that every writer of notes takes.
+    """Compose changes of several files and apply them as one run, under the lock of notes.
 
     `compose` gets a function that reads a file (None: no file) and may raise to cancel; a callable `about`
     is called after it. Composing runs without the lock; if a file that it read has changed meanwhile, it runs
-    again under the lock.
-    Return None if no file changes, unless an `empty` run is to be recorded (for changes elsewhere), and with
-    `dry_run`, which only composes. Raises the errors of `apply` and of `compose`, and PreviewOutdated if the
-    changes differ from those of a preview (`shown`, a `diffs.digest`).
+    again under the lock. Files are replaced in order: put the target of a move before its source.
+
+    keep: store the old bytes, for undo. settings: commit the run if they say so and the workspace is in a git
+    repository, and remove old runs. shown: digest (`diffs.digest`) of the preview. dry_run: only compose.
+    empty: record a run without files (for changes elsewhere).
+
+    Return None with `dry_run`, and without `empty` if no file changes. Raises the errors of `compose`,
+    PreviewOutdated if the changes differ from the preview, FileChanged if a file differs from its `before`,
+    AccessDenied, OutsideRoots, NoteUnreadable; files written by then are restored. Where that fails, as on a
+    full disk, the run is carried on later.
     """
     if dry_run:
         compose(lambda path: read(workspace, path))
@@ -197,7 +177,7 @@ def recover(workspace: paths.Workspace) -> list[Run]:
 
 
 def warnings(workspace: paths.Workspace) -> list[str]:
-    """Carry on the begun runs; return sentences for the owner, also for a CommonplaceError."""
+    """Resume interrupted runs; return a sentence for each skipped file, or for the error."""
     try:
         left = [(run, file) for run in recover(workspace) for file in run.files if file.left]
     except CommonplaceError as error:
@@ -228,12 +208,12 @@ def _carry_on(workspace: paths.Workspace) -> list[Run]:
     """Finish every begun run, under the lock: its process is dead, or it would hold the lock."""
     done = []
     for run in journal.unfinished(workspace):
-        files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
+        files = [replace(file, left=_resume_file(workspace, run, n)) for n, file in enumerate(run.files)]
         done.append(_close(workspace, run, files))
     return done
 
 
-def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
+def _resume_file(workspace: paths.Workspace, run: Run, place: int) -> str:
     """Write a file of a begun run if it is still as before; return why it was left, or an empty text.
 
     Raises NoteUnreadable for temporary obstacles: a full disk, a file that is not writable.
@@ -242,7 +222,7 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
     try:
         now = read(workspace, file.path)
     except OutsideRoots:
-        return LEFT  # a link out of the workspace, or not a regular file
+        return LEFT
     digest = journal.digest(now)
     if digest in (file.before, file.after):
         try:

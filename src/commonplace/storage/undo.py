@@ -186,7 +186,7 @@ def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
     for copy in overwritten.copies(workspace):
         whole = Counter(copy.lines())
         if copy.note == path and entry and entry <= whole:
-            added = now - Counter(writes.texts(copy.ours))
+            added = now - Counter(writes.texts(copy.content))
             return not any(diffs.is_edited(text, added) for text in entry)
     return False
 

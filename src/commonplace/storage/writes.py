@@ -1,12 +1,12 @@
-"""The last version of each note that we wrote, and who wrote its entries, so that none is lost unnoticed.
+"""Keep the last known version of each note, ours or another program's, and who wrote its entries.
 
 An editor that read a note before our write and saves it afterwards saves it without our lines; so does a
 checkout or a sync tool. A version that lacks our lines, or has lines again that we took out, is reported
-once, and our version is kept (`storage.overwritten`). Only `restore` puts lines back.
+once, and our version is kept (`storage.overwritten`). Lines come back only by `restore`, or after a yes in
+`edit`.
 
-Rows of `state.sqlite`: `note` has a version, `entry` the key of each entry (a heading, list item or
-paragraph) that we wrote or took out, with its writer, `overwritten` our version of a note that another
-program overwrote.
+Rows of `state.sqlite`: `note` has a version, `entry` the key of an entry (a heading, list item or paragraph),
+its writer and whether we wrote it, `overwritten` our version of a note that another program overwrote.
 """
 
 from __future__ import annotations
@@ -42,20 +42,24 @@ _COMMENT = re.compile(r"<!--[^<>]*-->")
 _OWNER = re.compile(r"<!-- by: owner[^<>]*-->")
 _BY = re.compile(r"<!-- by: ([a-z]+)(?:; agent: ([^;>]*))?")
 _DROP_NOTES = "DELETE FROM note WHERE path NOT IN (SELECT path FROM note ORDER BY at DESC LIMIT ?)"
-_OTHERS = "INSERT OR IGNORE INTO entry VALUES (?, ?, 2, '', '', ?)"
+_REMOVED, _OURS, _OTHERS = 0, 1, 2  # `ours` of an entry: removed by us, written by us, by another program
+_ADD_OTHERS = f"INSERT OR IGNORE INTO entry VALUES (?, ?, {_OTHERS}, '', '', ?)"
 _KEEP = "INSERT OR IGNORE INTO overwritten(name, note, data, bytes) VALUES (?, ?, ?, ?)"
 _DROP_COPIES = "DELETE FROM overwritten WHERE rowid <= (SELECT max(rowid) FROM overwritten) - ?"
 
 
 class Writes:
-    """Our version of one note, compared and kept at each write; make and use it under the lock of notes."""
+    """The last known version of one note.
+
+    Hold the lock of notes for `prepare`, `replaced`, `update`, `put` and `forget`.
+    """
 
     def __init__(self, workspace: paths.Workspace, note: str, by: str = "", agent: str = "") -> None:
-        """Take a note by its path in the workspace, and the writer of the lines that say no other."""
+        """Read the record of a note; `by` and `agent` sign new entries without a writer."""
         self.workspace, self.note, self.writer = workspace, note, (by, agent)
         self._id = os.fsencode(note)  # a name may be no UTF-8
         self.version = b""  # the last, even if the note is gone
-        self.after = ""  # digest of the bytes of our last write, empty for no file
+        self.after = ""  # digest of the last version, empty for no file
         self._old: list[int] = []  # `marks` of the file that our write replaced
         self._number = 0  # of the version; entries know which was the first to have them
         for data, packed in state.rows(workspace, "SELECT data, bytes FROM note WHERE path = ?", (self._id,)):
@@ -65,19 +69,22 @@ class Writes:
                 self.after, self._old, self._number = row["after"], row["old"], row["number"]
         self._next = self.version, self.after, self._old, self._number
 
-    def wrote(self, data: bytes) -> bool:
-        """Tell whether these bytes are our last write."""
-        return digest(data) == self.after
+    def is_last_version(self, data: bytes) -> bool:
+        """Tell whether these bytes are the last known version."""
+        return short_digest(data) == self.after
 
     def prepare(
         self, before: bytes | None, old: files.Status, after: bytes | None, new: files.Status
     ) -> None:
-        """Report what another program overwrote, and keep the next version. Raises NoteUnreadable."""
+        """Store our version if another program overwrote it, then prepare the next one.
+
+        Raises NoteUnreadable.
+        """
         found = self._examined(before, old)
         was, now = entries(before or b""), entries(after or b"")
         added = {one: _writer(now[one]) or self.writer for one in now.keys() - was.keys()}
-        rows = [(one, self._id, 0, "", "", self._number + 1) for one in was.keys() - now.keys()]
-        rows += [(one, self._id, 1, *writer, self._number + 1) for one, writer in added.items()]
+        rows = [(one, self._id, _REMOVED, "", "", self._number + 1) for one in was.keys() - now.keys()]
+        rows += [(one, self._id, _OURS, *writer, self._number + 1) for one, writer in added.items()]
         with state.writing(self.workspace, durable=False) as connection:
             for statement, values in found:
                 connection.execute(statement, values)
@@ -125,7 +132,7 @@ class Writes:
             self._save(connection, data, status, [])
 
     def put(self, version: bytes) -> None:
-        """Replace the bytes of the version, without what was forgotten."""
+        """Replace the stored version by one without forgotten entries."""
         self.version = version
         with state.writing(self.workspace) as connection:
             self._save(connection, version if self.after else None, None, [])
@@ -139,17 +146,17 @@ class Writes:
     @property
     def removed(self) -> set[bytes]:
         """The keys of the entries that we took out of the note."""
-        found = state.rows(self.workspace, "SELECT key FROM entry WHERE note = ? AND ours = 0", (self._id,))
-        return {one for (one,) in found}
+        query = "SELECT key FROM entry WHERE note = ? AND ours = ?"
+        return {one for (one,) in state.rows(self.workspace, query, (self._id, _REMOVED))}
 
     def _examined(
         self, data: bytes | None, status: os.stat_result | None, known: bytes = b""
     ) -> list[tuple[str, tuple[object, ...]]]:
-        """Return the statements that keep our version if the note lacks entries of it, or has removed ones.
+        """Return SQL that records foreign entries, and our version if entries were lost or restored.
 
-        They are composed before the transaction: a note that is gone is looked for in all others.
+        It is composed before the transaction: a note that is gone is looked for in all others.
         """
-        if digest(data) == self.after or not self.after or (status and marks(status) == self._old):
+        if short_digest(data) == self.after or not self.after or (status and marks(status) == self._old):
             return []  # the last: a writer was killed before the rename
         was, now, lines = entries(self.version), dict[bytes, str](), set[str]()
         for there in self._others() if data is None else [data]:  # note by note, since there may be many
@@ -158,22 +165,22 @@ class Writes:
         query = "SELECT key, ours, number FROM entry WHERE note = ?"
         rows = {one: (ours, number) for one, ours, number in state.rows(self.workspace, query, (self._id,))}
         missing = {
-            one: rows.get(one, (2, 0))
+            one: rows.get(one, (_OTHERS, 0))
             for one in was.keys() - now.keys() - entries(known).keys()
             if not lines.issuperset(was[one].split("\n"))  # taken apart
         }
         new = [] if data is None else list(now.keys() - was.keys())
-        told = [one for one, (ours, _) in missing.items() if ours == 1]
-        back = [one for one in new if rows.get(one, (2, 0))[0] == 0]
+        lost_ours = [one for one, (ours, _) in missing.items() if ours == _OURS]
+        restored = [one for one in new if rows.get(one, (_OTHERS, 0))[0] == _REMOVED]
         found: list[tuple[str, tuple[object, ...]]] = [
-            (_OTHERS, (one, self._id, self._number + 1)) for one in new
+            (_ADD_OTHERS, (one, self._id, self._number + 1)) for one in new
         ]
-        if back or any(not was[one].startswith("#") for one in told):
-            seen = [rows.get(one, (2, 0))[1] for one in was if one in now]  # by the other program
+        if restored or any(not was[one].startswith("#") for one in lost_ours):
+            seen = [rows.get(one, (_OTHERS, 0))[1] for one in was if one in now]  # by the other program
             read = -1 if data is None else max(seen, default=0)
-            lost = [one for one, (ours, number) in missing.items() if ours == 1 or number > read]
-            about = {"lost": _hexed(lost), "told": _hexed(told), "back": _hexed(back), "gone": data is None}
-            found += self._copy(about, self.version)
+            lost = [one for one, (ours, number) in missing.items() if ours == _OURS or number > read]
+            keys = {"lost": _hexed(lost), "told": _hexed(lost_ours), "back": _hexed(restored)}
+            found += self._copy({**keys, "gone": data is None}, self.version)
         return found
 
     def _copy(self, about: Mapping[str, object], data: bytes) -> list[tuple[str, tuple[object, ...]]]:
@@ -194,11 +201,11 @@ class Writes:
         """Make these bytes the version of the note; None keeps the last, of a note that is gone."""
         version = self.version if data is None else data
         number = self._number + 1
-        row = {"after": digest(data), "now": marks(status), "old": old, "number": number}
+        row = {"after": short_digest(data), "now": marks(status), "old": old, "number": number}
         values = self._id, time.time(), json.dumps(row), zlib.compress(version, 1)
         connection.execute("INSERT OR REPLACE INTO note(path, at, data, bytes) VALUES (?, ?, ?, ?)", values)
         connection.execute(_DROP_NOTES, (_MOST_NOTES,))
-        return version, digest(data), old, number
+        return version, short_digest(data), old, number
 
     def _others(self) -> Iterator[bytes]:
         """Yield the bytes of all other notes of the workspace."""
@@ -233,14 +240,15 @@ def replace(
 
 
 def guard(workspace: paths.Workspace, path: Path | str, by: str = "", agent: str = "") -> Writes:
-    """Return the version of a note of a workspace; `by` and `agent` wrote the lines that say no other."""
+    """Return the record of writes of a note; `by` and `agent` sign new entries without a writer."""
     return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root), by, agent)
 
 
 def update(workspace: paths.Workspace, known: Mapping[str, bytes]) -> None:
-    """Look for notes that other programs overwrote since the last write or sync. Raises NoteUnreadable.
+    """Check the last 30 notes written for overwrites; skip the check while the lock is busy (0.5 s).
 
-    `known`: notes as they were opened in an editor, whose lines were taken out on purpose.
+    `known`: notes as they were opened in an editor, whose lines were taken out on purpose. Raises
+    NoteUnreadable.
     """
     query = "SELECT path, data FROM note ORDER BY at DESC"
     notes = [(os.fsdecode(path), row) for path, row in state.rows(workspace, query)]
@@ -258,7 +266,7 @@ def _is_as_written(workspace: paths.Workspace, note: str, row: str) -> bool:
 
 
 def attributed(workspace: paths.Workspace, data: bytes) -> bytes:
-    """Return a note with its writer on each entry of an agent or a tool that names none, or the owner."""
+    """Add the writer's comment to entries of agents and tools that name no writer, or the owner."""
     query = "SELECT writer, agent FROM entry WHERE key = ? AND writer NOT IN ('', 'owner')"
     lines = _decoded(data).split("\n")
     for entry, first, last in list(blocks(lines)):
@@ -327,8 +335,8 @@ def _hexed(keys: Iterable[bytes]) -> list[str]:
     return [one.hex() for one in keys]
 
 
-def digest(data: bytes | None) -> str:
-    """Return the digest of some bytes; empty for no file."""
+def short_digest(data: bytes | None) -> str:
+    """Return half of the SHA-256 (hex) of some bytes; empty for no file."""
     return "" if data is None else sha256(data).hexdigest()[:32]
 
 

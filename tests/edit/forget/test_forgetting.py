@@ -31,6 +31,7 @@ from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep.watermarks import Pending
+from tests import applying
 from tests.edit.forget.test_people import holding, write
 
 NOW = datetime(2026, 2, 20, 9, 0)
@@ -270,7 +271,7 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     said = Completion("They said: the green kettle whistles at dawn every day!", model="m")
     cache.keep("m", {answer_key("m", request): said})
     cache.close()
-    transaction.apply(memory.workspace, [Change("x.md", None, b"- x\n")], About("write", "w", session="s1"))
+    applying.apply(memory.workspace, [Change("x.md", None, b"- x\n")], About("write", "w", session="s1"))
     memory.search("The green kettle whistles at dawn every day.")
     forget(memory, "session", "s1")
     assert not transcript.path.exists()
@@ -372,7 +373,7 @@ def test_earlier_runs_can_be_undone_without_it(memory: Memory) -> None:
     path = "memory/2026-02-13.md"
     before = transaction.read(memory.workspace, path)
     assert before
-    run = transaction.apply(memory.workspace, [Change(path, before, before + b"- More.\n")], ABOUT)
+    run = applying.apply(memory.workspace, [Change(path, before, before + b"- More.\n")], ABOUT)
     assert run
     forget(memory, "person", "Mira")
     assert text(memory, path) == "# 2026-02-13\n\n- It rained.\n- Bo called.\n- More.\n"
@@ -389,7 +390,7 @@ def test_undoing_brings_no_forgotten_note_back(memory: Memory) -> None:
     changes = [Change(path, before, None), Change("MEMORY.md", memory_before, b"# Memory\n")]
     write(memory.workspace.root / "memory" / "mira.md", "- likes tea")
     changes.append(Change("memory/mira.md", b"- likes tea\n", b"- likes coffee\n"))
-    run = transaction.apply(memory.workspace, changes, ABOUT)
+    run = applying.apply(memory.workspace, changes, ABOUT)
     assert run
     forget(memory, "person", "Mira")
     undo.undo(memory.workspace, run.id)

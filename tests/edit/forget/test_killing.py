@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.storage import keyvalue, state, transaction
+from commonplace.storage import keyvalue, state
 from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Turn
+from tests import applying
 from tests.edit.forget.test_people import NOW, holding, write
 
 WANTED = [Selection("person", "Zorvexqui"), Selection("lines", "memory/2026-02-02.md#L3")]
@@ -68,7 +69,7 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with Memory.open(root, overrides=OFF) as memory:
         change = Change("MEMORY.md", memory.workspace.memory_file.read_bytes(),
                         memory.workspace.memory_file.read_bytes() + b"- Zorvexqui left.\n")  # fmt: skip
-        assert transaction.apply(memory.workspace, [change], About("write", "write", "Zorvexqui said so"))
+        assert applying.apply(memory.workspace, [change], About("write", "write", "Zorvexqui said so"))
         transcript = Transcript.open(memory.workspace, "s1")
         transcript.extend([Turn("user", "Zorvexqui called"), Turn("assistant", "窗台上的蓝色花瓶碎了！")])
         Queue(memory.workspace).append(Entry("Zorvexqui waits", NOW))

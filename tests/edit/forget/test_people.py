@@ -18,12 +18,13 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.llm.base import Completion, Message, Request
-from commonplace.storage import state, transaction
+from commonplace.storage import state
 from commonplace.storage.queue import Queue
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
+from tests import applying
 
 NOW = datetime(2026, 2, 20, 9, 0)
 SYLLABLES = ("zor", "vex", "qui", "jat", "wyb", "xol", "kiv", "zup", "yag", "vod", "qer", "juz")
@@ -123,7 +124,7 @@ def fill(memory: Memory, everybody: list[str]) -> None:
     cache.close()
     before = (memory.workspace.root / "memory" / "table.md").read_bytes()
     change = Change("memory/table.md", before, before + "".join(f"| {n} | b |\n" for n in everybody).encode())
-    assert transaction.apply(memory.workspace, [change], About("write", f"write of {people().gone[0]}"))
+    assert applying.apply(memory.workspace, [change], About("write", f"write of {people().gone[0]}"))
     memory.workspace.state.joinpath("server.log").write_text(
         "".join(f"asked: {quote(n)}\n" for n in everybody)
     )

@@ -292,7 +292,7 @@ class _Work:
             workspace, about = self.context.workspace, self._about(len(self.places), "place")
             with locks.locked(self.context.lock):
                 at = self.now or datetime.now().astimezone()
-                self.run = runs.begin(workspace, (), about, at, keep=False, how_far="done")
+                self.run = runs.begin(workspace, (), about, at, keep=False, state="done")
         return []
 
 
