@@ -198,7 +198,7 @@ def _strike(text: str) -> object:
 
 def _beside(text: str) -> object:
     stated = statements.read(_note(text))
-    return statements.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
+    return statements.entry_like(stated[0], text[:20_000], since="2026-02-13") if stated else None
 
 
 def _matched(text: str) -> object:

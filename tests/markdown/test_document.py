@@ -290,4 +290,4 @@ def test_a_secret_stays_in_the_file_and_out_of_sight() -> None:
 )
 def test_a_new_entry_in_the_manner_of_the_old(old: str, new: str, wanted: list[str]) -> None:
     one = read(f"- above\n{old}\n" if old.startswith("  ") else f"{old}\n")[-1]
-    assert statements.beside(one, new, since="2026-03-02") == wanted
+    assert statements.entry_like(one, new, since="2026-03-02") == wanted

@@ -105,7 +105,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     hour = ""
     for section in structure.sections(note):
         for entry in _entries(note, reader.body(section)):
-            hour = statements.clock(note.lines[entry[0] - 1])[0] or hour
+            hour = statements.leading_time(note.lines[entry[0] - 1])[0] or hour
             pieces += reader.pieces(section, entry, (note.date or "", hour, entry[0]))
     return sorted(pieces, key=newness_of, reverse=True)
 

@@ -54,48 +54,48 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
         return code.split(note, settings)
     strikes = struck.of_note(note)
-    standing = struck.rest(note, strikes)
+    unstruck = struck.rest(note, strikes)
     around = structure.sections(note)
     sections: list[Section] = []
     passages: list[Passage] = []
     for section, stretches in chain(
-        _standing(note, standing, around, settings), _struck(note, standing, strikes, around, settings)
+        _unstruck(note, unstruck, around, settings), _struck(note, unstruck, strikes, around, settings)
     ):
         passages += [Passage(len(sections), *stretch) for stretch in stretches]
         sections.append(section)
     is_bare = all((passage.annotations or {}).get(ROLE) == FRONT for passage in passages)
-    if is_bare and (bare := _bare(note, standing, len(sections), settings)):
+    if is_bare and (bare := _bare(note, unstruck, len(sections), settings)):
         return [*sections, Section((), 1, len(note.lines))], [*passages, *bare]
     return sections, passages
 
 
-# --- what stands --------------------------------------------------------------------------------------------
+# --- unstruck statements ------------------------------------------------------------------------------------
 
 
-def _standing(
-    note: Note, standing: Note, around: Sequence[Section], settings: ChunkSettings
+def _unstruck(
+    note: Note, unstruck: Note, around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, Sequence[_Annotated]]]:
     """Yield each section that holds text, with its stretches."""
     said = comments.Annotations(note) or None
-    text = "\n".join(standing.lines)
-    talk, fenced = turns.read(standing.lines), structure.lines_of(*note.fences)
-    spoken, instructing = talk.chat_openings, standing_instructions.candidates(text)
+    text = "\n".join(unstruck.lines)
+    talk, fenced = turns.read(unstruck.lines), structure.lines_of(*note.fences)
+    spoken, candidates = talk.chat_openings, standing_instructions.candidates(text)
     underlined = {heading.line for heading in note.headings if structure.is_underlined(note, heading)}
     before = len(around) - len(note.headings)  # sections without a heading
-    completion = Completion(standing)
+    completion = Completion(unstruck)
     for place, section in enumerate(around if note.lines else ()):
         first, last = section.start_line, section.end_line
-        lines = standing.lines[first - 1 : last]
+        lines = unstruck.lines[first - 1 : last]
         if not place and note.front_matter and sum(map(len, lines)) <= settings.line:
             front = {**((said and said.of(first, last, standing=True)) or {}), ROLE: FRONT}
             yield Section((), first, last), [(first, last, "\n".join(lines), front, ())]
             continue
         skipped = 0 if place < before else 1 + (first in underlined)
-        alone = standing_instructions.instructions(lines, first, instructing) if instructing else {}
+        instructions = standing_instructions.instructions(lines, first, candidates) if candidates else {}
         units = _units(lines[skipped:], first + skipped, spoken, fenced)
-        if parts := _cut(units, lines, first, settings, said, alone):
+        if parts := _cut(units, lines, first, settings, said, instructions):
             share = talk.share(number for part in parts for number in range(part[0], part[1] + 1))
-            own = ((_said(part, said, alone), talk.of(*part[:2], chat=share > 0)) for part in parts)
+            own = ((_said(part, said, instructions), talk.of(*part[:2], chat=share > 0)) for part in parts)
             annotated: list[Any] = [(*part, *about) for part, about in zip(parts, own, strict=True)]
             if share < TALK and (parts[1:] or fences.may_fence(parts[0][2])):
                 shown = completion.of_section(annotated)
@@ -103,23 +103,25 @@ def _standing(
             yield Section(section.headings, first, last, share), annotated
 
 
-def _bare(note: Note, standing: Note, section: int, settings: ChunkSettings) -> list[Passage]:
+def _bare(note: Note, unstruck: Note, section: int, settings: ChunkSettings) -> list[Passage]:
     """Return the passages of a note without text: its headings, rules and images."""
     said = comments.Annotations(note) or None
     start = note.front_matter[1] if note.front_matter else 0
-    numbered = enumerate(standing.lines[start:], start + 1)
+    numbered = enumerate(unstruck.lines[start:], start + 1)
     units = [(number, number, len(line)) for number, line in numbered if line.strip()]
     return [
         Passage(section, first, last, text, {**((said and said.of(first, last)) or {}), ROLE: BARE})
-        for first, last, text in _packed(units, standing.lines, 1, settings.target)
+        for first, last, text in _packed(units, unstruck.lines, 1, settings.target)
     ]
 
 
-def _said(part: Stretch, said: Annotations | None, instructs: Mapping[int, str]) -> Mapping[str, str] | None:
+def _said(
+    part: Stretch, said: Annotations | None, instructions: Mapping[int, str]
+) -> Mapping[str, str] | None:
     """Return the annotations of a stretch, with the matter of a standing instruction."""
     first, last, _ = part
     own = said.of(first, last, standing=True) if said else None
-    return {**(own or {}), MATTER: instructs[first]} if first == last and first in instructs else own
+    return {**(own or {}), MATTER: instructions[first]} if first == last and first in instructions else own
 
 
 def _cut(
@@ -128,25 +130,24 @@ def _cut(
     first: int,
     settings: ChunkSettings,
     said: Annotations | None,
-    alone: Collection[int],
+    instructions: Collection[int],
 ) -> list[Stretch]:
     """Cut a section, whose lines begin at line `first`, into stretches of its units.
 
-    A line that is too long stands alone, and so do those `alone`, which are standing instructions; no passage
-    runs on where the note says of a line what it does not say of the one before.
+    End a passage where the annotations change; long lines and standing instructions stand alone.
     """
     found: list[Stretch] = []
     run: list[_Unit] = []
     for unit in units:
         begin, last, size = unit
-        is_alone = begin == last and (begin in alone or size > settings.line)
+        is_alone = begin == last and (begin in instructions or size > settings.line)
         if run and (is_alone or (said is not None and said.differ(run[-1][1], begin))):
             found += _packed(run, lines, first, settings.target)
             run = []
         if is_alone:
             line = lines[begin - first]
             limit = max(40, settings.piece * len(line) // size)
-            pieces = [line] if begin in alone else breakpoints.pieces(line, limit)
+            pieces = [line] if begin in instructions else breakpoints.pieces(line, limit)
             found += [(begin, last, piece) for piece in pieces]
         else:
             run.append(unit)
@@ -194,18 +195,18 @@ def _packed(units: Sequence[_Unit], lines: Sequence[str], first: int, target: in
 
 
 def _struck(
-    note: Note, standing: Note, strikes: Collection[int], around: Sequence[Section], settings: ChunkSettings
+    note: Note, unstruck: Note, strikes: Collection[int], around: Sequence[Section], settings: ChunkSettings
 ) -> Iterator[tuple[Section, list[_Annotated]]]:
-    """Yield each section with struck lines once more, as a section of its own that holds these alone."""
+    """Yield an extra section for the struck lines of each section."""
     if strikes:
         starts = [section.start_line for section in around]
-        former = _former(note, standing, strikes, settings)
-        for place, stretches in groupby(former, lambda stretch: bisect_right(starts, stretch[0]) - 1):
+        passages = _struck_passages(note, unstruck, strikes, settings)
+        for place, stretches in groupby(passages, lambda stretch: bisect_right(starts, stretch[0]) - 1):
             yield around[place], list(stretches)
 
 
-def _former(
-    note: Note, standing: Note, strikes: Collection[int], settings: ChunkSettings
+def _struck_passages(
+    note: Note, unstruck: Note, strikes: Collection[int], settings: ChunkSettings
 ) -> Iterator[_Annotated]:
     """Yield the struck lines, with their marks, and their annotations."""
     said = comments.Annotations(note)
@@ -217,17 +218,16 @@ def _former(
         marks = {**(said.of(first, last) or {}), STRUCK: "true"}
         marks.pop("trigger", None)
         if first in owners and "superseded-by" not in marks:
-            marks |= _replacement(stated, owners[first], marks.get("until", ""), standing)
+            marks |= _replacement(stated, owners[first], marks.get("until", ""), unstruck)
         text = "\n".join(note.lines[first - 1 : last])
         for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
             yield first, last, piece, marks, talk.of(first, last, chat=False)
 
 
-def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Note) -> dict[str, str]:
-    """Where the replacement of a statement is to be found: its lines, and how sure that is.
+def _replacement(stated: Sequence[Statement], at: int, until: str, unstruck: Note) -> dict[str, str]:
+    """Return where the replacement is: the lines of the next entry of the same level and heading.
 
-    It is the very next entry at the same level in the same list; a nested statement that is the last of its
-    own goes with what it is nested in.
+    The last entry in a struck parent has the replacement of the parent. The key says how likely it is.
     """
     own = stated[at]
     place = bisect_right(stated, own.end, key=lambda one: one.first)
@@ -237,9 +237,9 @@ def _replacement(stated: Sequence[Statement], at: int, until: str, standing: Not
         key = REPLACED_BY if since and since >= until else BESIDE
         return {key: f"{following.first}-{following.last}"}
     outer = next((n for n in range(at - 1, -1, -1) if stated[n].end >= own.end), None)
-    if outer is None or "".join(standing.lines[stated[outer].first - 1 : stated[outer].last]).strip():
+    if outer is None or "".join(unstruck.lines[stated[outer].first - 1 : stated[outer].last]).strip():
         return {}
-    return _replacement(stated, outer, until, standing)
+    return _replacement(stated, outer, until, unstruck)
 
 
 def _level(statement: Statement) -> tuple[int, bool, int]:

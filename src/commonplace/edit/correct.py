@@ -329,7 +329,7 @@ class Draft:
             if (whole := next(stated, None)) is None:
                 raise NoteUnreadable(statement.citation, message("statement.stuck", _STUCK))
             entry = statements.restated(whole, raw, match.part, new, since=since)
-        text = "\n".join(entry or statements.beside(statement, new, since=since))
+        text = "\n".join(entry or statements.entry_like(statement, new, since=since))
         names = [] if structure.unnamed(new)[1] else [structure.unnamed(line)[1] for line in raw]
         text = statements.commented(text, "".join(names)) if any(names) else text
         if new and not (entry and "by" in statement.said):

@@ -276,9 +276,9 @@ class _Merging:
 
     def _like(self, block: Block) -> int | None:
         """Return a block of the note alone that may be another version of one of the copy."""
-        hour, line = statements.clock(_said(self.copy, block))
+        hour, line = statements.leading_time(_said(self.copy, block))
         for own in self._free():
-            other_hour, other = statements.clock(_said(self.note, self.mine[own]))
+            other_hour, other = statements.leading_time(_said(self.note, self.mine[own]))
             same = hour == other_hour or not (hour and other_hour)
             if same and self.mine[own].kind == block.kind and diffs.is_edited(line, [other]):
                 return own

@@ -20,8 +20,8 @@ from commonplace.types import Note
 
 TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
 OUTER = 3  # items around one that are named
-# Sizes in characters, a wide one counting as three: of what is shown at most, of a
-# section and a fence that are shown whole, of the items nested in one.
+# Sizes in UTF-8 bytes (`structure.width`): the most that is shown of a passage, a section and a fence that
+# are shown whole, the items nested in one.
 SHOWN = 600
 SECTION, FENCE, NESTED = 0.5 * SHOWN, 2.0 * SHOWN, 0.4 * SHOWN
 _ENDS = lazy(r"""(?:[.!?:。！？：…][\"'”’」』）)*_`]*|\\|  )$""")
@@ -30,10 +30,11 @@ _GOES_ON = (",", "，", "、", ";", "；", "(", "（", "—")
 _INTRODUCES = (":", "：")
 
 Span = tuple[int, int]  # first and last line, 1-based and inclusive
-# First and last line; header: lines from further above, each behind how many passages above its own stands;
-# the line that opens the fence in which the passage begins.
+# First and last line; header: pairs (passages back, line number) of lines above the range; the line that
+# opens the fence in which the passage begins.
 Shown = tuple[int, int, Sequence[tuple[int, int]], str]
-Part = tuple[int, int, str, Mapping[str, str] | None, tuple[str, ...]]  # a passage: lines, text, annotations
+# A passage: first and last line, text, annotations, speakers.
+Part = tuple[int, int, str, Mapping[str, str] | None, tuple[str, ...]]
 
 
 class Completion:
@@ -46,10 +47,7 @@ class Completion:
         self._fences = [span for span in note.fences if _is_closed(note.lines, *span)]
 
     def of_section(self, parts: Sequence[Part]) -> list[Shown | None]:
-        """Return what is shown of each passage of a section, None for one that is shown as it is.
-
-        Nothing is joined across a line that is cut, nor where the note says something else.
-        """
+        """Return the range shown of each passage (None: itself); stop at cut lines and new annotations."""
         ends = [self._ends(upper, lower) for upper, lower in pairwise(parts)]  # whether text ends between two
         borders = [0]
         for at, (upper, lower) in enumerate(pairwise(parts), 1):
@@ -109,29 +107,29 @@ def _says_same(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -
 class _Run:
     """Passages of a section, one after the other, that may be shown together."""
 
-    def __init__(self, note: Completion, first: int, last: int, *, is_whole: bool) -> None:
-        self._note, self._lines, self._first, self._last = note, note.lines, first, last
-        self._is_whole = is_whole
-        widths = map(structure.width, note.lines[first - 1 : last])
+    def __init__(self, completion: Completion, first: int, last: int, *, is_whole: bool) -> None:
+        self._completion, self._lines = completion, completion.lines
+        self._first, self._last, self._is_whole = first, last, is_whole
+        widths = map(structure.width, completion.lines[first - 1 : last])
         self._sums = list(accumulate((width + (width > 0) for width in widths), initial=0))
         self._broadest: dict[int, int] = {}  # by the first line of a place
 
     @cached_property
     def _places(self) -> Sequence[Place]:
-        return structure.places(self._lines, range(self._first, self._last + 1), self._note.fenced)
+        return structure.places(self._lines, range(self._first, self._last + 1), self._completion.fenced)
 
     @cached_property
     def _firsts(self) -> Sequence[int]:
         return [place.first for place in self._places]
 
     def complete(self, first: int, last: int) -> Span:
-        """Complete some of the lines."""
+        """Extend a range of lines to whole sentences, items and fences that fit; return the range."""
         if self._is_whole and self._fits(self._first, self._last, SECTION):
             return self._first, self._last
         if not self._firsts or self._firsts[0] > first:  # a fence goes on here
             return first, last
         opening, closing = self._at(first), self._at(last)
-        return self._introduced(opening, closing, *self._own(opening, closing, first, last))
+        return self._with_lead_in(opening, closing, *self._own(opening, closing, first, last))
 
     def above(self, first: int) -> Iterator[int]:
         """Yield the lines above one without which the text from there on is not understood."""
@@ -145,7 +143,7 @@ class _Run:
             outer = outer.outer
         if self._size(around) <= NESTED:
             yield from reversed(around)
-        if first not in self._note.fenced and structure.ROW.match(self._lines[first - 1]):
+        if first not in self._completion.fenced and structure.ROW.match(self._lines[first - 1]):
             header = self._tables[first - self._first]
             rows = range(header, min(first, header + 2))
             if rows and structure.DIVIDER.match(self._lines[header]) and self._size(rows) <= SHOWN:
@@ -153,7 +151,7 @@ class _Run:
 
     @cached_property
     def _tables(self) -> Sequence[int]:
-        """Of each line the first of the rows without a break that it ends, or itself."""
+        """Map each line to the first line of its table, or to itself."""
         firsts: list[int] = []
         for number in range(self._first, self._last + 1):
             is_row = structure.ROW.match(self._lines[number - 1]) is not None
@@ -172,7 +170,7 @@ class _Run:
         return sum(structure.width(self._lines[number - 1]) for number in numbers)
 
     def _is_fence(self, place: Place) -> bool:
-        return place.is_silent and self._note.fence(place.first) is not None
+        return place.is_silent and self._completion.fence(place.first) is not None
 
     def _own(self, opens: int, closes: int, first: int, last: int) -> Span:
         """Complete lines that begin and end in two places to whole fences, items and sentences that fit."""
@@ -191,7 +189,7 @@ class _Run:
         return start, end
 
     def _goes_on(self, place: Place, number: int) -> bool:
-        """Tell whether an item or a sentence goes on behind a line: by how that ends, or as it is full."""
+        """Tell whether text continues below: by its end, or as the line is full."""
         line, following = self._lines[number - 1], self._lines[number].lstrip()
         if place.is_silent or not following:
             return False
@@ -207,8 +205,8 @@ class _Run:
         word = following.split(None, 1)[0] if following[0].isascii() else following[0]
         return structure.width(bare) + 1 + structure.width(word) > self._broadest[place.first]
 
-    def _introduced(self, at: int, closes: int, start: int, end: int) -> Span:
-        """Put what a sentence that ends with a colon introduces together with it."""
+    def _with_lead_in(self, at: int, closes: int, start: int, end: int) -> Span:
+        """Extend a range to the lead-in that ends with a colon, and to the block it announces."""
         if at and start == self._firsts[at] and self._introduces(at - 1):
             size = FENCE if self._is_fence(self._places[at]) else SHOWN
             if self._fits(self._firsts[at - 1], end, size):

@@ -15,7 +15,7 @@ from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
-# The hour that an entry begins with, also behind the mark of a list, in brackets or emphasised.
+# The time at the start of an entry, also behind the mark of a list, in brackets or emphasised.
 _CLOCK = r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b"
 _BOX = lazy(r"\[[ xX]\][ \t]+")
 _TASK = lazy(r"(?:[-*+][ \t]+)?(\[[ xX]\][ \t]+\S.*)")
@@ -64,8 +64,8 @@ def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
         yield statements[place]
 
 
-def clock(line: str) -> tuple[str, str]:
-    """Return the hour that begins a line, as HH:MM, and the text behind it; empty for a line without."""
+def leading_time(line: str) -> tuple[str, str]:
+    """Split the leading time (HH:MM) from a line; ("", line) without one."""
     match = re.match(_CLOCK, line)
     return (match[1].rjust(5, "0"), line[match.end() :]) if match else ("", line)
 
@@ -100,10 +100,10 @@ def commented(entry: str, comment: str) -> str:
     return "\n".join([f"{first} {comment}", *rest])
 
 
-def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] = ()) -> list[str]:
-    """Return the lines of a new entry in the manner of an old one: its mark, its depth, the box of a task.
+def entry_like(statement: Statement, text: str, *, since: str, from_: Sequence[str] = ()) -> list[str]:
+    """Format text as an entry with the list mark, indent and task box of an existing statement.
 
-    `since` is the day it holds from, `from_` what it rests on. A paragraph stays one where the text is a line
+    since: day from which it holds; from_: its sources. A paragraph stays one where the text is a line
     of plain words; anything else becomes a list item.
     """
     text, item = text.strip(), statement.item.partition("[")[0]  # what opens a callout stays where it is
@@ -121,10 +121,9 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
 
 
 def restated(statement: Statement, raw: Sequence[str], part: str, new: str, *, since: str) -> list[str]:
-    """Return the lines of an entry that says a statement with other sentences in the place of `part`.
+    """Format a statement with `part` replaced by `new`; keep its comments, which are in its `raw` lines.
 
-    `raw` are the lines of the statement, whose comments go along; its day and its sources only where the rest
-    stands alone, without anything `new`.
+    If `new` is not empty, drop its cp comments (date and sources). since: day from which the result holds.
     """
     from commonplace.redaction.redact import strip_private
 
@@ -133,7 +132,7 @@ def restated(statement: Statement, raw: Sequence[str], part: str, new: str, *, s
         new += part[-1]
     text = f"{before}{new}{behind if new else behind.lstrip(' ')}".lstrip()
     text = "\n".join(filter(str.strip, text.split("\n")))
-    first, *rest = beside(statement, f"{statement.hour} {text}".lstrip(), since=since)
+    first, *rest = entry_like(statement, f"{statement.hour} {text}".lstrip(), since=since)
     said = (comment[0] for comment in comments.each(strip_private("\n".join(raw))))
     kept = [comment for comment in said if not (new and _OURS.match(comment))]
     return [" ".join([first, *kept]), *rest]

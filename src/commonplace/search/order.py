@@ -387,7 +387,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
     owned = any(label in turns.OWNER for label in speakers.values())
     if not owned and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
         return []  # people among themselves: none of them speaks for the others
-    from commonplace.markdown import statements as entries  # a search by words alone starts without
+    from commonplace.markdown.statements import leading_time  # a search by words alone starts without
 
     statements = []
     for item in head:
@@ -399,7 +399,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | 
                 shares = [len(_words(line) & asked.words) for line in lines]
                 best = max(shares)
                 text = "\n".join(
-                    entries.clock(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
+                    leading_time(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
                 )
             changes = rules.holds(text, "changes")
             statements.append(_Statement(item, text, place, changes, not own.turns and "since" in said(own)))

@@ -140,7 +140,7 @@ def _fact(line: str) -> str:
     """What a line says, without marks and hour; empty for a heading, and where it says `NO_REPLY`."""
     if line.lstrip().startswith("#") or "".join(filter(str.isalnum, line)).upper() == _NOTHING:
         return ""
-    hour, rest = statements.clock(fact := prose.plain(line))
+    hour, rest = statements.leading_time(fact := prose.plain(line))
     return rest.lstrip() if hour and rest.startswith(" ") else fact
 
 

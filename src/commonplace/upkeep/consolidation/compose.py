@@ -136,7 +136,7 @@ def _carry_out(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
             to = f"{_PENDING}{number}" if target is not item.targets[0] else ""
             strikes.append(Strike(target.statement, today.isoformat(), "agent", AGENT, to))
         if item.operation.op != "expire":
-            added[first.end] = statements.beside(
+            added[first.end] = statements.entry_like(
                 first, item.text, since=_since(item), from_=_references(item, draft.path)
             )
             added[first.end][0] += _until(item)
