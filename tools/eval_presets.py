@@ -22,6 +22,7 @@ from commonplace.bench.evaluation import Options
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure
+from commonplace.markdown.fences import RULE
 from commonplace.providers import opening
 from commonplace.providers.costs import Ledger
 from commonplace.search import fusion
@@ -162,7 +163,7 @@ def _worth(note: Note, number: int) -> float:
     if any(number in (first, last + 1) for first, last in note.fences):
         return 80.0
     if not above.strip():
-        return 60.0 if structure.RULE.match(line) else 20.0
+        return 60.0 if RULE.match(line) else 20.0
     return 5.0 if structure.ITEM.match(line) else 1.0
 
 

@@ -44,6 +44,7 @@ def test_any_block_is_read_and_little_text_stays_little() -> None:
         ("a: [one, 2, 2026-02-13]", ["one", "2", "2026-02-13"]), ("a: {b: 1}", "{b: 1}"), ("a: [[x, y]]", "[[x, y]]"),
         ("a:\n  b: 1\n  c: 2", "b: 1 c: 2"), ("a: 123456789012345678901234567890", 123456789012345678901234567890),
         ("a: |-\n  one\n  two", "one\ntwo"), ("a: " + "x" * 5000, "x" * 5000),
+        ("a: [\n  one,\n  'it''s',\n]", ["one", "it's"]), ('a: "one\n  two"  # a comment', "one two"),
         ("a: [" + ", ".join(["x"] * 150) + "]", ["x"] * 100),
     ],
 )  # fmt: skip

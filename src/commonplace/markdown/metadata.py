@@ -31,7 +31,8 @@ _CONSTANTS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("fal
 # A list in brackets on one line of front matter.
 FLOW = lazy(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _COMMENT, _PAIR = lazy(r"(?<!\S)#(?:\s.*)?$"), lazy(r"[^\s\"'\[{][^:]*:\s")
-_ITEM = lazy(r"\[\[[^\[\]]*\]\]|\"[^\"]*\"|'[^']*'|[^,\s][^,]*")
+_ITEM = lazy(r"\[\[[^\[\]]*\]\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[^,\s][^,]*")
+_ENDS = {"[": "]", '"': '"', "'": "'"}
 # Values that YAML does not take without quotation marks.
 _INVALID = lazy(r"[@`%*]|\{\{|\[\s*#|[^\"'\[{].*:\s|\"[^\"]*$|'[^']*$")
 _DAILY = lazy(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
@@ -50,10 +51,9 @@ YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 
 def kind_of(path: str) -> str:
     """Tell what a note is from its posix path, relative to the workspace."""
-    if path in _LONG_TERM:
-        return "long-term"
-    daily = _DAILY.fullmatch(path) if path.startswith("memory/") else None
-    return "daily" if daily and date_of(path) == daily[1] else "note"
+    daily = _DAILY.fullmatch(path) if path.startswith("memory/") and path not in _LONG_TERM else None
+    kind = "long-term" if path in _LONG_TERM else "note"
+    return "daily" if daily and date_of(path) == daily[1] else kind
 
 
 def is_curated(path: str) -> bool:
@@ -143,9 +143,8 @@ def without_blanks(line: str) -> str:
 
 def excess(lines: Sequence[str]) -> str:
     """Return the reason why front matter is too large to be read, empty if it is not."""
-    if sum(len(line.encode("utf-8", "replace")) + 1 for line in lines) > MOST_BYTES:
-        return message("front.large", "larger than {n:,} KB", n=MOST_BYTES >> 10)
-    return ""
+    size = sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
+    return message("front.large", "larger than {n:,} KB", n=MOST_BYTES >> 10) if size > MOST_BYTES else ""
 
 
 class Settings(dict[str, object]):
@@ -195,9 +194,12 @@ def _value(text: str, below: Sequence[str]) -> tuple[object, int | None]:
     """Return what a key says, and the first of its lines, from 0, that is invalid YAML."""
     if text[:1] in ("|", ">") and len(text) < 4:  # lines as they are, or folded
         return ("\n" if text[0] == "|" else " ").join(map(str.strip, below)).strip(), None
-    faulty = [0] if _INVALID.match(text) else []
-    text = _COMMENT.sub("", text).rstrip() if text[:1] not in ("'", '"', "[") else text
-    items, margin, is_nested = list[str](), 0, not text
+    if text[:1] in _ENDS:
+        text, below = _closed(text, below)
+    else:
+        text = _COMMENT.sub("", text).rstrip()
+    faulty, items = [0] if _INVALID.match(text) else [], list[str]()
+    margin, is_nested = 0, not text
     for number, line in enumerate(below, 1):
         bare = _COMMENT.sub("", line.strip()).rstrip()
         if not bare:
@@ -218,8 +220,16 @@ def _value(text: str, below: Sequence[str]) -> tuple[object, int | None]:
         items = [item.strip() for item in _ITEM.findall(text.strip("[]"))]
         faulty += [0] if text[-1] != "]" else []
         text = "" if text[-1] == "]" else text
-    value = _typed(text) if text else [_unquoted(item) for item in items[:_MOST_ITEMS]] or None
-    return value, min(faulty, default=None)
+    listed = [_unquoted(item) for item in items[:_MOST_ITEMS]] or None
+    return _typed(text) if text else listed, min(faulty, default=None)
+
+
+def _closed(text: str, below: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return a list in brackets or a quotation with the lines in which it goes on, and what is left below."""
+    if text[-1] == _ENDS[text[0]] and len(text) > 1:
+        return text, below
+    whole = " ".join(filter(None, [text, *map(str.strip, below)]))
+    return re.sub(r"(?<=[\]\"'])\s+#[^\]\"']*$", "", whole), ()
 
 
 def _unquoted(text: str) -> str:

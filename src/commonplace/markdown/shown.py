@@ -44,14 +44,16 @@ class Completion:
         """Take a note without its struck lines."""
         self.lines = list(note.lines)  # those that no passage holds become empty
         self.fenced = structure.lines_of(*note.fences)
-        self._fences = [span for span in note.fences if _is_closed(note.lines, *span)]
+        ends = ((span, note.lines[span[1] - 1].strip(" \t>")) for span in note.fences)
+        self._fences = [span for span, end in ends if span[0] < span[1] and end and not end.strip(end[0])]
 
     def of_section(self, parts: Sequence[Part]) -> list[Shown | None]:
         """Return the range shown of each passage (None: itself); stop at cut lines and new annotations."""
         ends = [self._ends(upper, lower) for upper, lower in pairwise(parts)]  # whether text ends between two
         borders = [0]
         for at, (upper, lower) in enumerate(pairwise(parts), 1):
-            if upper[1] >= lower[0] or (upper[3] != lower[3] and not _says_same(upper[3], lower[3])):
+            differ = upper[3] != lower[3] and {**(upper[3] or {}), "at": ""} != {**(lower[3] or {}), "at": ""}
+            if upper[1] >= lower[0] or differ:
                 borders.append(at)
             self.lines[upper[1] : lower[0] - 1] = [""] * (lower[0] - 1 - upper[1])
         starts, found = [part[0] for part in parts], list[Shown | None]()
@@ -61,7 +63,8 @@ class Completion:
             for at in range(begin, end):
                 own, last, text, *_ = parts[at]
                 is_apart = (at == begin or ends[at - 1]) and (at + 1 == end or ends[at])
-                if is_apart and not is_short and own not in self.fenced and not _may_go_on(text):
+                is_alone = is_apart and not (is_short or own in self.fenced or fences.may_fence(text))
+                if is_alone and "：" not in text and not (":" in text and _INTRODUCTION.search(text)):
                     found.append(None)
                     continue
                 run = run or _Run(self, starts[begin], parts[end - 1][1], is_whole=is_short)
@@ -86,22 +89,6 @@ class Completion:
             return None
         at = bisect_right(self._fences, (line, len(self.lines))) - 1
         return self._fences[at] if at >= 0 and line <= self._fences[at][1] else None
-
-
-def _is_closed(lines: Sequence[str], first: int, last: int) -> bool:
-    end = lines[last - 1].strip(" \t>")
-    return last > first and end != "" and not end.strip(end[0])
-
-
-def _may_go_on(text: str) -> bool:
-    """Tell whether a passage may open what goes on behind it: a fence, or what a colon introduces."""
-    has_colon = "：" in text or (":" in text and _INTRODUCTION.search(text) is not None)
-    return has_colon or fences.may_fence(text)
-
-
-def _says_same(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:
-    """Tell whether two passages have the same annotations but for the moment of writing."""
-    return bool(one and other and {**one, "at": ""} == {**other, "at": ""})
 
 
 class _Run:
