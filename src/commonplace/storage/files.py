@@ -1,8 +1,8 @@
 """Replace whole files: a crash leaves the old or the new one, even while editors (without locks) save them.
 
-Write and sync a temporary file, compare the old file with the bytes that were read, rename the new one over
-it, sync the folder, and look at the replaced file once more: what another program has written there meanwhile
-is kept as a version of its own. A file that keeps changing raises `Busy`
+Write and sync a temporary file, compare the old file with the bytes that were read, exchange their names, sync
+the folder, and look at the replaced file once more: what another program has written there meanwhile is kept
+as a version of its own. A file that keeps changing raises `Busy`
 (`docs/decisions/0026-an-editor-beside-us.md`).
 """
 
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -56,19 +57,11 @@ class _Place(NamedTuple):
     name: str
     path: Path
     temporary: str
+    sync: Callable[[], None]  # the folder, to the disk
 
     def clear(self) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self.temporary, dir_fd=self.folder)
-
-    def sync(self) -> None:
-        """Sync the folder to the disk where the system can."""
-        with suppress(OSError):  # the open descriptor of the folder may be O_PATH
-            descriptor = os.open(os.curdir, os.O_RDONLY, dir_fd=self.folder)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
 
 
 class _Original(NamedTuple):
@@ -84,11 +77,8 @@ class _Original(NamedTuple):
 
     def now(self) -> bytes:
         """Return the bytes that the file has now, whether or not it still has its name."""
-        if self.status is None:
-            return b""
-        with open(self.descriptor, "rb", closefd=False) as file:
-            file.seek(0)
-            return file.read()
+        is_there = self.status is not None
+        return os.pread(self.descriptor, os.fstat(self.descriptor).st_size + 1, 0) if is_there else b""
 
     def stands(self, place: _Place) -> bool:
         """Tell whether the file still has its bytes and its name; a missing file, whether it is missing."""
@@ -185,10 +175,10 @@ def _translated(path: Path) -> Iterator[None]:
         reason: str = paths.reason(error)
         folder = next(one for one in path.parents if os.path.lexists(one))
         if isinstance(error, PermissionError) and not os.access(folder, os.W_OK | os.X_OK):
-            mine = os.stat(folder).st_uid == os.geteuid()
-            shown, other = paths.shown(folder), "ask its owner, or keep a workspace of your own"
-            remedy = f"chmod u+w {shlex.quote(shown)}" if mine else other
-            reason = f"permission denied: its folder {shown} cannot be written to; {remedy}"
+            remedy = f"chmod u+w {shlex.quote(paths.shown(folder))}"
+            if os.stat(folder).st_uid != os.geteuid():
+                remedy = "ask its owner, or keep a workspace of your own"
+            reason = f"permission denied: its folder {paths.shown(folder)} cannot be written to; {remedy}"
         raise NoteUnreadable(paths.shown(path), reason) from error
 
 
@@ -196,8 +186,10 @@ def _translated(path: Path) -> Iterator[None]:
 def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_Place]:
     """Open the folder of a file by its real path; in the end remove the temporary file, also of the dead."""
     real = os.path.realpath(path) if within is None else Root(within).resolve(path)
-    with Root(os.path.dirname(real) if within is None else within).parent(real, make=make) as (folder, name):
-        place = _Place(folder, name, path, _temporary_name(name, lock))
+    root = Root(os.path.dirname(real) if within is None else within)
+    with root.parent(real, make=make) as (folder, name):
+        sync = partial(root.sync, os.path.dirname(real))
+        place = _Place(folder, name, path, _temporary_name(name, lock), sync)
         try:
             yield place
         finally:
@@ -207,9 +199,8 @@ def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) 
 
 def _temporary_name(name: str, lock: Path) -> str:
     """Return the name of the temporary file for a file and a lock."""
-    above, name = os.path.split(name)
     text = f"{name}\0{lock}".encode("utf-8", "surrogateescape")
-    return os.path.join(above, f".{Path(name).stem[:40]}.{sha256(text).hexdigest()[:12]}.tmp")
+    return f".{Path(name).stem[:40]}.{sha256(text).hexdigest()[:12]}.tmp"
 
 
 @contextmanager
@@ -237,9 +228,8 @@ def _is_settling(original: _Original, last: Status, guard: _Guard, waited: float
         return bool(guard.after) and waited < _MOMENT_S  # vim moves a file away first
     if guard.is_last_version(original.data):
         return False
-    young_s = 0 if original.data else _MOMENT_S
-    if guard.after and len(original.data) < len(guard.version):
-        young_s = _GROWING_S
+    is_shorter = guard.after and len(original.data) < len(guard.version)
+    young_s = _GROWING_S if is_shorter else 0 if original.data else _MOMENT_S
     stands = last is not None and _marks(last) == _marks(original.status)
     return not stands or 0 <= time.time() - original.status.st_mtime < young_s
 
@@ -273,8 +263,13 @@ def _put(
     try:
         if after is None:
             os.unlink(place.name, dir_fd=place.folder)
-        else:
+        elif original.status is None or not _exchange_names(place):
             os.replace(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+        else:
+            came = os.stat(place.temporary, dir_fd=place.folder, follow_symlinks=False)
+            if came.st_ino != original.status.st_ino:  # another program has put its file there just now
+                _exchange_names(place)
+                return False
     except FileNotFoundError:  # another program has moved it away
         return False
     place.sync()
@@ -285,12 +280,21 @@ def _put(
     return True
 
 
+def _exchange_names(place: _Place) -> bool:
+    """Exchange the names of the file and the temporary file in one step; false where the system cannot."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        one, other = map(os.fsencode, (place.temporary, place.name))
+        return not ctypes.CDLL(None).renameat2(place.folder, one, place.folder, other, 2)  # RENAME_EXCHANGE
+    return False
+
+
 def _late(original: _Original, *, is_ours: bool) -> bytes:
     """Return the bytes of a replaced file, into which a program may have written meanwhile."""
     if original.status is not None and not (is_ours and time.time() - original.status.st_mtime > _RECENT_S):
         time.sleep(_LATE_S)
-    data, now = original.data, original.now()
-    ends = time.monotonic() + _PATIENCE_S
+    data, now, ends = original.data, original.now(), time.monotonic() + _PATIENCE_S
     while now != data and time.monotonic() < ends:
         time.sleep(2 * _LOOK_S)
         data, now = now, original.now()

@@ -112,8 +112,13 @@ def rows(workspace: paths.Workspace, sql: str, values: Iterable[object] = ()) ->
         return []
     except OSError as error:
         raise NoteUnreadable(paths.shown(place), paths.state_trouble(error)) from error
-    if not os.access(place.parent, os.W_OK):
-        return _rows_read_only(place, sql, values)
+    if not os.access(place.parent, os.W_OK):  # where SQLite cannot make its side files: a copy answers
+        from commonplace.base.snapshot import standing
+
+        with standing(place) as copy, database.translated(place):
+            root = Root(os.path.dirname(copy))
+            with closing(database.connect(root, copy, readonly=True, query="immutable=1")) as connection:
+                return connection.execute(sql, tuple(values)).fetchall()
     try:
         with _file(workspace).reading() as connection:
             return connection.execute(sql, tuple(values)).fetchall()
@@ -128,16 +133,6 @@ def erase(workspace: paths.Workspace) -> None:
     """Compact the file, so that no bytes of deleted rows remain. Raises NoteUnreadable."""
     with _file(workspace).reading() as connection:
         database.compact(connection, path(workspace))
-
-
-def _rows_read_only(place: Path, sql: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
-    """Return the rows of a query on a copy: in a read-only folder SQLite cannot make its side files."""
-    from commonplace.base.snapshot import standing
-
-    with standing(place) as copy, database.translated(place):
-        root = Root(os.path.dirname(copy))
-        with closing(database.connect(root, copy, readonly=True, query="immutable=1")) as connection:
-            return connection.execute(sql, tuple(values)).fetchall()
 
 
 def close(place: Path) -> None:
