@@ -280,7 +280,7 @@ DOOR = {"base.database", "base.root"}
 # Module -> what it uses, and why that is no path from a foreign folder.
 EXCEPTIONS = {
     "storage.files": (
-        {"open", "os.open", "os.replace", "os.unlink"},
+        {"open", "os.replace", "os.unlink"},
         "calls relative to a folder that a root holds open",
     ),
     "servers.local": ({"os.mkdir"}, "the folder of the user's sockets, which is looked at afterwards"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -39,4 +40,4 @@ def test_an_unknown_theme_is_wrong_usage(run: Run) -> None:
 
 
 def test_the_extra_is_declared() -> None:
-    assert [one.partition(">")[0] for one in installation.requirements("tui")] == ["textual"]
+    assert [re.split("[<>=]", one)[0] for one in installation.requirements("tui")] == ["textual"]

@@ -64,7 +64,7 @@ def test_a_passage_is_waited_for_no_longer_than_a_question(memory: Memory, serve
         assert result.hits
         assert result.level in (0, 1)
         (warning,) = result.warnings
-        assert "no answer within 0.3 s" in warning
+        assert "did not answer within 0.3 s" in warning
         assert warning.endswith("some lines were not asked by meaning")
     assert "rain" not in asked(server)
 

@@ -368,11 +368,6 @@ def test_settings_that_lead_nowhere_are_a_warning(opened: Open, server: Server) 
     assert "in clear: use https" in searched_anyway(
         opened(llm__base_url="http://llm.example.com/v1", search__expand="on")
     )
-    own = paths.user_config_dir() / "prompts" / "expand.md"
-    paths.user_config_dir().mkdir(mode=0o700, parents=True, exist_ok=True)
-    own.parent.mkdir()
-    own.write_text("no header", "utf-8")
-    assert "expand.md" in searched_anyway(opened(search__expand="on"))
 
 
 def test_a_mistake_in_a_document_is_told_before_anybody_is_asked(opened: Open, server: Server) -> None:  # noqa: F811

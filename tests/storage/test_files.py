@@ -113,6 +113,25 @@ def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
 
 
+def test_a_file_that_is_renamed_over_the_note_at_the_last_moment_is_read(
+    tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, late = tmp_path / "a.md", [b"- theirs\n"]
+    target.write_bytes(b"- before\n")
+    exchange = files._exchange_names
+
+    def beside(place: files._Place) -> bool:
+        if late:
+            (tmp_path / "new").write_bytes(late.pop())
+            os.replace(tmp_path / "new", target)
+        return exchange(place)
+
+    monkeypatch.setattr(files, "_exchange_names", beside)
+    files.replace(target, lambda data: data + b"- ours\n", lock=lock)
+    assert target.read_bytes() == b"- theirs\n- ours\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".tmp") == []
+
+
 def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     workspace = paths.Workspace(tmp_path / "work")

@@ -536,13 +536,13 @@ class Document:
         Of no heading, the lines under the title; of a missing one, all lines, and then also the lines with
         which it is to be made. Blank lines at the end are left out.
         """
-        headings, title = self.headings, language.caseless(structure.plain(heading or ""))
+        headings, lone = self.headings, "[\ud800-\udfff]"  # of bytes that are no UTF-8
         titles = [language.caseless(one.text) for one in headings]
         start, made = self.front_matter[1] if self.front_matter else 0, list[str]()
         if heading is None:
             opens = headings and headings[0].level == 1
             place = 0 if opens and not "".join(self.bare[start : headings[0].line - 1]).strip() else -1
-        elif title in titles:
+        elif (title := language.caseless(structure.plain(re.sub(lone, "\ufffd", heading)))) in titles:
             place = titles.index(title)
         else:
             place, made = len(headings), [f"## {heading}", ""]

@@ -1,8 +1,8 @@
 """Replace whole files: a crash leaves the old or the new one, even while editors (without locks) save them.
 
-Write and sync a temporary file, compare the old file with the bytes that were read, exchange their names, sync
-the folder, and look at the replaced file once more: what another program has written there meanwhile is kept
-as a version of its own. A file that keeps changing raises `Busy`
+Write and sync a temporary file, compare the old file with the bytes that were read, exchange their names,
+sync the folder, and look at the replaced file once more: what another program has written there meanwhile is
+kept as a version of its own. A file that keeps changing raises `Busy`
 (`docs/decisions/0026-an-editor-beside-us.md`).
 """
 

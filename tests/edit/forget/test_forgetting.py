@@ -637,6 +637,7 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
         real(source, target, **named)
 
     with monkeypatch.context() as patched:
+        patched.setattr("commonplace.storage.files._exchange_names", lambda place: False)
         patched.setattr(os, "replace", refuse)
         erasure = memory.forget(Selection("person", "Mira"), now=NOW)
     assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
