@@ -122,7 +122,7 @@ def test_killed_at_any_step_of_a_write(tmp_path: Path, first: bool, stride: int)
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, b"lived\n"), done.stderr.decode()
     places = sorted((tmp_path / "dead").iterdir())
-    assert len(places) * stride > 10
+    assert len(places) * stride > 8
     for place in places:
         workspace = paths.Workspace(place)
         assert read(workspace) in (old, (old or "# 2026-02-13\n\n") + "- 12:00 the line of who dies\n"), place

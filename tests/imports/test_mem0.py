@@ -72,21 +72,15 @@ KEPT, THIRD = '{"id": "1", "memory": "kept"}', '{"id": "3", "memory": "third"}'
 
 
 @pytest.mark.parametrize(
-    ("damaged", "reason"),
+    "damaged",
     [
-        (
-            '{"memory": "a" "b"}',
-            "damaged or cut off at its character 16; it is left out, and all that follows",
-        ),
-        ('{"memory": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deep"),
-        (r'"\u00zz"', "damaged"),
-        ('{"memory": "5" tall"}', "and all that follows"),
-        ('{"memory": tru', "and all that follows"),
+        '{"memory": "a" "b"}', '{"memory": "x", "a": ' + "[" * 100_000 + "]" * 100_000 + "}", r'"\u00zz"',
+        '{"memory": "5" tall"}', '{"memory": tru',
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_damaged_memory_is_named_and_those_before_it_are_read(
-    tmp_path: Path, damaged: str, reason: str, wrapped: bool
+    tmp_path: Path, damaged: str, wrapped: bool
 ) -> None:
     path = tmp_path / "mem0.json"
     made = f"[{KEPT}, {damaged}, {THIRD}]"
@@ -95,7 +89,7 @@ def test_a_damaged_memory_is_named_and_those_before_it_are_read(
     assert [part.text for part in parts if isinstance(part, Fact)] == ["kept"]
     (failure,) = (part for part in parts if isinstance(part, FileFailure))
     assert failure.path == f"{path}, number 2"
-    assert reason in failure.reason
+    assert failure.reason == "is damaged or cut off; it is left out, and all that follows"
 
 
 def test_line_breaks_in_a_memory_are_no_damage_and_nothing_is_lost_in_silence(tmp_path: Path) -> None:

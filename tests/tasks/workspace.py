@@ -126,6 +126,8 @@ def copied(made: Path, folder: Path) -> Iterator[Path]:
     new = paths.Workspace(root)
     for one, other in ((old.state, new.state), (old.index.parent, new.index.parent)):
         shutil.copytree(one, other)
+    if "kestrel" not in config.load(root).collections:
+        config.add_collection(root, "kestrel", str(root / "projects/kestrel"))
     yield root
     shutil.rmtree(folder)
     paths.drop_state(root)

@@ -6,7 +6,9 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +16,6 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
 from itertools import chain, islice
-from operator import attrgetter
 from posixpath import basename, splitext
 from types import ModuleType
 from typing import IO, cast
@@ -280,13 +281,12 @@ def _elements(file: IO[bytes], keys: Sequence[str] = _LISTS) -> Iterator[object]
     if len(data) > content.LARGEST:
         raise Unreadable(f"it is one value of more than {content.LARGEST >> 20} MiB")
     content.check_values(data)
-    data = data.strip(b"\xef\xbb\xbf" + content.NOTHING.encode())
     try:
-        value = content.parsed(data)
-    except (ValueError, RecursionError):
-        yield Damaged(0, "is damaged or cut off")
+        whole = cast(Value, content.parsed(data.strip(b"\xef\xbb\xbf" + content.NOTHING.encode())))
+    except (ValueError, RecursionError):  # a list in it is read as far as it goes
+        begin = re.search(rb'"(?:%s)"\s*:\s*(?=\[)' % "|".join(keys).encode(), data)
+        yield from content.elements(io.BytesIO(data[begin.end() :])) if begin else [Damaged(0, "is damaged")]
         return
-    whole: Value = value if isinstance(value, Mapping) else {}
     lists = [inner for key in keys if isinstance(inner := whole.get(key), list)]
     yield from chain.from_iterable(lists or [[whole]])
 
@@ -349,7 +349,7 @@ def _parts(file: IO[bytes], stack: ExitStack, wanted: Callable[[zipfile.ZipInfo]
     try:
         directory = cast(IO[bytes], _Checked(file, check_directory, _LARGEST_DIRECTORY + 1))
         archive = stack.enter_context(zipfile.ZipFile(directory))
-        parts = sorted(filter(wanted, archive.infolist()), key=attrgetter("filename"))
+        parts = sorted(filter(wanted, archive.infolist()), key=lambda part: part.filename)
         if len(parts) > _MOST_FILES:
             raise Unreadable(f"the archive holds more than {_MOST_FILES:,} files of conversations")
         opened = [stack.enter_context(archive.open(part)) for part in parts]
