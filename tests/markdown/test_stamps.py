@@ -87,9 +87,12 @@ def test_reading_takes_time_linear_in_the_text() -> None:
         took = []
         for size in (20_000, 80_000):
             text = unit * (size // len(unit)) + "\n[2026-03-05 20:10] Ann: a\n"
-            start = time.process_time()
-            passages.split(parse(text, "chat.md"))
-            took.append(time.process_time() - start)
+            turns = []
+            for _ in range(3):  # a collection of garbage in between takes as long
+                start = time.process_time()
+                passages.split(parse(text, "chat.md"))
+                turns.append(time.process_time() - start)
+            took.append(min(turns))
         assert took[1] < 12 * took[0] + 0.2, unit
 
 
