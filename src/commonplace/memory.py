@@ -140,7 +140,6 @@ class Memory:
         lab = lab or NO_LAB
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
-        self._like = os.fspath(self.workspace.index) if lab.reuses else None
         self._store = self._make_store()
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
@@ -165,7 +164,6 @@ class Memory:
             self._chunks,
             self.settings.contexts if self.settings.embedding.contexts else {},
             (100_000, 50, 600.0),  # growth in bytes or messages, or seconds of rest, of a transcript
-            self._like,
         )
 
     @classmethod
@@ -803,8 +801,7 @@ class Memory:
         with self._reading() as reader:
             reader.store.settle()
             try:
-                with reader.store.told():
-                    state = reader.status()
+                state = reader.status()
             except IndexUnavailable as error:
                 raise error.remedied() from error
         states, failures = self._ask_others(Memory.status)

@@ -12,12 +12,10 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.base.paths import Workspace
 from commonplace.bench import evaluation
 from commonplace.bench import questions as sets_of
 from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.memory import Memory
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from tests.providers.embedding import apis
@@ -74,20 +72,6 @@ def test_an_index_is_used_again_until_fresh_is_asked_for(queries: Path, tmp_path
     run(queries, cache=cache, fresh=True)
     assert not marker.exists()
     assert sorted(cache.glob("*/index.sqlite")) == kept
-
-
-def test_the_first_run_takes_the_vectors_of_the_workspace_itself(queries: Path, tmp_path: Path) -> None:
-    folder = queries.parent / "workspaces" / "ada"
-    fake = {"embedding.provider": "fake"}
-    with Memory.open(folder, overrides={**evaluation.OVERRIDES, **fake}) as memory:
-        own = memory.sync().embedded
-    for mine, settings in ((own, {}), (0, {"fresh": True}), (0, {"embedder": no_model})):
-        options = Options(settings=fake, cache=tmp_path, **settings)  # type: ignore[arg-type]
-        with evaluation.open_workspace(folder, options) as memory:
-            assert memory.sync().reused == mine
-    Workspace(folder).index.write_bytes(b"damaged")
-    with evaluation.open_workspace(folder, Options(settings=fake, cache=tmp_path / "other")) as memory:
-        assert memory.sync().embedded == own
 
 
 def test_a_changed_note_is_seen_in_the_next_run(queries: Path) -> None:

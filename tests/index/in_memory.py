@@ -33,7 +33,7 @@ class Row:
     own_day: str | None
     tokens: dict[str, list[str]]
     mtime_ns: int
-    vector: int | None = None
+    vector: bytes | None = None  # its key
     said: dict[str, Any] = field(default_factory=dict)
 
 
@@ -45,25 +45,25 @@ class State:
     quarters: dict[Key, int] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
-    vectors: dict[int, tuple[bytes, Any]] = field(default_factory=dict)
+    vectors: dict[bytes, Any] = field(default_factory=dict)
     words: dict[bytes, bytes] = field(default_factory=dict)
-    lost: set[int] = field(default_factory=set)
+    lost: set[bytes] = field(default_factory=set)
     version: int = 0
-    ids: list[int] = field(default_factory=lambda: [0, 0, 0, 0])  # notes, sections, passages, vectors
+    ids: list[int] = field(default_factory=lambda: [0, 0, 0])  # notes, sections, passages
 
     def next(self, kind: int) -> int:
         self.ids[kind] += 1
         return self.ids[kind]
 
 
-class MemoryIndex:
+class MemoryIndex(base.Index):
     """See `index.base.Index`."""
 
     def __init__(self, identity: Mapping[str, str]) -> None:
-        self.path, self.readonly, self.unfit = ":python:", False, ""
+        self.path, self.readonly = ":python:", False
         self.rebuild_reason: str | None = None
         self.identity, self.state = identity, State(meta=dict(identity))
-        self.vectors = MemoryVectors(self)
+        self.vectors: MemoryVectors = MemoryVectors(self)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -121,14 +121,14 @@ class MemoryIndex:
             cut, said = passage.section, dict(passage.annotations or {})
             until = said.get("until", "") if STRUCK in said else None
             date = said.get("since") or note.date
-            candidate = Candidate(
-                state.next(2), own, sections[cut], passage.start_line, passage.end_line, passage.text,
-                entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
-                base.traits(passage), json.dumps(passage.shown) if passage.shown else None,
-            )  # fmt: skip
             source = Source(
                 *file.key, note.title, date, note.kind, entry.hash[:DOCID], heads[cut], file.mtime_ns
             )
+            candidate = Candidate(
+                state.next(2), own, sections[cut], passage.start_line, passage.end_line, passage.text,
+                entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
+                base.traits(passage), json.dumps(passage.shown) if passage.shown else None, source,
+            )  # fmt: skip
             texts = {"body": body, "header": above[cut]}
             tokens = {name: tokenize(text) for name, text in texts.items()}
             row = Row(candidate, source, said.get("since"), tokens, file.mtime_ns, said=said)
@@ -168,10 +168,6 @@ class MemoryIndex:
     def manifest(self) -> Mapping[Key, Known]:
         return {key: known for key, (_, known) in self.state.entries.items()}
 
-    @property
-    def faults(self) -> Mapping[str, int]:
-        return {}
-
     def statistics(self) -> base.Statistics:
         notes = self.notes()
         collections = {
@@ -198,9 +194,6 @@ class MemoryIndex:
 
     def passages(self, ids: Iterable[int]) -> list[Candidate]:
         return [self.state.rows[i].candidate for i in ids if i in self.state.rows]
-
-    def sources(self, ids: Iterable[int]) -> dict[int, Source]:
-        return {i: self.state.rows[i].source for i in ids if i in self.state.rows}
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -274,10 +267,8 @@ class MemoryIndex:
         return [sum(1 for row in rows if parse(one)(row.tokens)) for one in expressions], len(rows)
 
 
-class MemoryVectors:
+class MemoryVectors(base.VectorStore):
     """See `index.base.VectorStore`."""
-
-    in_memory = True
 
     def __init__(self, index: MemoryIndex) -> None:
         self.index = index
@@ -300,7 +291,7 @@ class MemoryVectors:
     def cosines(self, vector: base.Floats, passages: Sequence[int]) -> dict[int, float]:
         rows, vectors = self.index.state.rows, self.index.state.vectors
         held = {i: rows[i].vector for i in passages if i in rows and rows[i].vector}
-        return {i: float(vectors[own][1] @ vector) for i, own in held.items() if own}
+        return {i: float(vectors[own] @ vector) for i, own in held.items() if own and vectors[own].any()}
 
     def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
         rows = [row for i, row in sorted(self.index.state.rows.items()) if i > after]
@@ -323,30 +314,30 @@ class MemoryVectors:
     @property
     def length(self) -> int:
         used = {row.vector for row in self.index.state.rows.values() if row.vector}
-        return next((len(self.index.state.vectors[vector][1]) for vector in used), 0)
+        return next((len(self.index.state.vectors[key]) for key in used), 0)
 
-    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        ids = {key: vector for vector, (key, _) in self.index.state.vectors.items()}
-        return {key: ids[key] for key in keys if key in ids}
+    def known(self, keys: Iterable[bytes]) -> set[bytes]:
+        return self.index.state.vectors.keys() & set(keys)
 
     def add(
         self, keys: Sequence[bytes], vectors: base.Floats, words: Mapping[bytes, bytes] | None = None
-    ) -> dict[bytes, int]:
-        known = self.known(keys)
+    ) -> None:
         self.index.state.words.update(words or {})
         for key, vector in zip(keys, vectors, strict=True):
-            known[key] = known.get(key) or self.index.state.next(3)
-            self.index.state.vectors[known[key]] = key, vector
-        return known
+            self.index.state.vectors.setdefault(key, vector)
 
     def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
-        rows, vectors, words = self.index.state.rows, self.index.state.vectors, self.index.state.words
-        keys = {i: vectors[own][0] for i in passages if i in rows and (own := rows[i].vector)}
+        rows, words = self.index.state.rows, self.index.state.words
+        keys = {i: own for i in passages if i in rows and (own := rows[i].vector)}
         return {i: (rows[i].candidate.section_id, words[key]) for i, key in keys.items() if key in words}
 
-    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
-        for passage, vector in pairs:
-            self.index.state.rows[passage].vector = vector
+    def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
+        pairs = list(pairs)
+        known = self.known(key for _, key in pairs)
+        for passage, key in pairs:
+            if key in known or key == UNSERVED:
+                self.index.state.rows[passage].vector = key
+        return known
 
     def clear(self, notes: Iterable[int] | None = None) -> None:
         wanted = None if notes is None else set(notes)
@@ -354,22 +345,19 @@ class MemoryVectors:
             if wanted is None or row.candidate.note_id in wanted:
                 row.vector = None
 
-    def drop_unusable(self) -> None:
-        pass
-
     def prune(self, *, lost: bool = False) -> None:
         used = {row.vector for row in self.index.state.rows.values()} - {None, UNSERVED}
         state = self.index.state
         gone = (state.lost if lost else state.vectors.keys()) - used
         state.vectors = {own: kept for own, kept in state.vectors.items() if own not in gone}
-        state.words = {key: state.words[key] for key, _ in state.vectors.values() if key in state.words}
+        state.words = {key: signs for key, signs in state.words.items() if key in state.vectors}
         state.lost = set()
 
 
 # --- full text --------------------------------------------------------------------------------------------
 
 _PHRASE = r'"((?:[^"]|"")*)"\s*(\*?)'
-_TOKEN = re.compile(rf"{_PHRASE}|(AND|OR|NOT|NEAR|[():,+]|\w+)")
+_TOKEN = re.compile(rf"{_PHRASE}|(AND|OR|NOT|[():]|\w+)")
 Find = Callable[[list[str]], int]
 Holds = Callable[[Mapping[str, list[str]]], bool]
 
@@ -437,8 +425,6 @@ class Parser:
             inner = self.either()
             self.take(")")
             return inner
-        if self.take("NEAR"):
-            return self.near()
         found = self.tokens.pop(0)
         if column := found[3]:
             self.take(":")
@@ -446,24 +432,6 @@ class Parser:
             return lambda columns: inner({column: columns[column]})
         find = phrase(found[1], bool(found[2]))
         return lambda columns: any(map(find, columns.values()))
-
-    def near(self) -> Holds:
-        self.take("(")
-        first, last = (tokenize(self.tokens.pop(0)[1])[0] for _ in range(2))
-        self.take(",")
-        distance = int(self.tokens.pop(0)[3])
-        self.take(")")
-
-        def holds(columns: Mapping[str, list[str]]) -> bool:
-            return any(
-                abs(a - b) - 1 <= distance
-                for own in columns.values()
-                for a, one in enumerate(own)
-                for b, other in enumerate(own)
-                if (one, other) == (first, last)
-            )
-
-        return holds
 
 
 def day_of(mtime_ns: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from concurrent.futures import ThreadPoolExecutor
 from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -242,22 +241,9 @@ def test_a_note_that_is_edited_is_indexed_as_one_that_is_new(
             grown.write("memory/2026-03-02.md", "\n".join(lines) + "\n")
             grown.sync()
             grown.embed()
-            assert grown.index.faults == {}
         built.sync()
         built.embed()
         assert dump(grown.index) == dump(built.index)
-
-
-def test_what_stands_above_an_entry_at_the_end_of_the_last_note_keeps_its_rows(workspace: Workspace) -> None:
-    workspace.write("a.md", "- alpha\n")
-    entries = "".join(f"- 10:0{n} entry {n} <!-- by: agent; at: 2026-03-02T10:0{n} -->\n" for n in range(9))
-    workspace.write("memory/2026-03-02.md", f"# Day\n\n{entries}")
-    workspace.sync()
-    before = workspace.index.rows("SELECT * FROM passages ORDER BY id")
-    workspace.write("memory/2026-03-02.md", f"# Day\n\n{entries}- one more\n")
-    workspace.sync()
-    after = workspace.index.rows("SELECT * FROM passages ORDER BY id")
-    assert (after[:-1], after[-1][5]) == (before, "- one more")
 
 
 def test_other_settings_rebuild_while_the_old_index_answers(tmp_path: Path) -> None:
@@ -443,29 +429,3 @@ def test_a_rebuild_that_is_interrupted_changes_nothing(
     again.sync()
     again.embed()
     assert again.index.statistics().notes == 20
-
-
-def test_an_interruption_between_the_halves_of_a_write_leaves_nothing_open(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from commonplace.index import reading
-
-    monkeypatch.setattr(reading, "BATCH_BYTES", 50)
-    for n in range(20):
-        workspace.write(f"{n:02}.md", f"# N{n}\n\nword{n} alpha beta\n")
-    submit, submitted = ThreadPoolExecutor.submit, []
-
-    def interrupt(self, *work):
-        submitted.append(work)
-        if len(submitted) == 3:
-            raise KeyboardInterrupt
-        return submit(self, *work)
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        workspace.sync()
-    assert not workspace.index.connection.in_transaction
-    workspace.sync()
-    fresh = Workspace(workspace.root)
-    fresh.sync()
-    assert dump(workspace.index) == dump(fresh.index)

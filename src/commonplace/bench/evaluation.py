@@ -274,11 +274,10 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     if options.fresh:
         shutil.rmtree(index, ignore_errors=True)
     make = options.embedder if options.mode != "lexical" else None
-    reuses = not (options.fresh or options.embedder)  # which embeds what the own index does not
     return Memory.open(
         folder,
         overrides=overrides,
-        lab=Lab(index / "index.sqlite", options.chunks, options.ranking, reuses),
+        lab=Lab(index / "index.sqlite", options.chunks, options.ranking),
         embedder=make(settings, index) if make else None,
     )
 

@@ -72,7 +72,7 @@ def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
         damaged = name in ("index.integrity", "index.rows") and found[0].state == "wrong"
-        unknown = index.unfit == schema.FOREIGN or "schema" in (index.rebuild_reason or "")
+        unknown = "schema" in (index.rebuild_reason or "")
         if damaged or (name == "index.identity" and unknown):
             return
 
@@ -109,18 +109,7 @@ COMPARED = 500  # files whose content is compared; more than that have changed
 
 def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the index was made as this version would make it."""
-    if index.unfit == schema.FOREIGN:
-        yield Finding(
-            "index.identity",
-            "warning",
-            message(
-                "index.stranger",
-                "the index came from elsewhere: nothing of it is answered,"
-                " and the next search builds it anew",
-            ),
-            SYNC,
-        )
-    elif index.rebuild_reason:
+    if index.rebuild_reason:
         other = "the index was made by another version ({reason}); it is rebuilt at the next sync"
         told = message("index.other_version", other, reason=index.rebuild_reason)
         yield Finding("index.identity", "warning", told, SYNC)
@@ -178,19 +167,11 @@ def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 
 def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
-    """See that every passage has a vector, that all are of one length, and none is left over."""
+    """See that every passage has a vector."""
     if case.settings.embedding.provider == "none":
         unwanted = message("vectors.unwanted", "no vectors are wanted (embedding.provider = none)")
         yield Finding("index.vectors", "skipped", unwanted)
         return
-    lengths, staging = consistency.vector_lengths(index), "staging" in index.meta
-    if len(lengths) > 1 and not staging:
-        yield Finding(
-            "index.vectors",
-            "wrong",
-            message("vectors.lengths", "vectors of several lengths: {lengths} bytes", lengths=tuple(lengths)),
-            anew(case),
-        )
     held = index.statistics()
     if held.pending:
         yield Finding(
@@ -204,20 +185,13 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
             ),
             sync(case),
         )
-    elif len(lengths) < 2:
+    else:
         yield Finding(
             "index.vectors",
             "ok",
             message(
                 "vectors.fine", "{n:vector}; every passage that the model serves has one", n=held.vectors
             ),
-        )
-    if not staging and (left := consistency.unused_vectors(index)):
-        yield Finding(
-            "index.orphans",
-            "warning",
-            message("vectors.orphans", "{n:vector} without a passage", n=left),
-            message("vectors.away", f"{SYNC} takes them away when notes change"),
         )
 
 

@@ -1,13 +1,12 @@
-"""What an index of notes and passages must be able to do, whatever keeps it.
+"""The protocol of an index of notes and passages: `Index` and its `VectorStore`.
 
-`Index` and `VectorStore` are what a backend implements; `tests/index/contract.py` is the suite that it
-must pass. Everything above (sync, search, upkeep, commands) knows an index by these alone. What a question
-covers is a `Scope`, a value that each backend compiles for itself.
+A backend implements both and passes `tests/index/contract.py`. Sync, search, upkeep and commands know an
+index by the protocol alone. A question covers a `Scope`, a value that each backend compiles for itself.
 
 Full text is asked in expressions, a subset of those of SQLite's FTS5 (https://sqlite.org/fts5.html, 3):
-phrases of tokens in double quotes (`"new york"`, a quotation mark doubled), beginnings (`"yor" *`),
-`AND`, `OR`, `a NOT b`, parentheses, `NEAR("a" "b", 5)`, and `body : (...)` or `header : (...)` for one of
-the two columns. Tokens are those of `language.lexicon`: the same text gives the same in every backend.
+phrases of tokens in double quotes (`"new york"`, a quotation mark doubled), beginnings (`"yor" *`), `AND`,
+`OR`, `a NOT b`, parentheses around a part, and `body : (...)` or `header : (...)` around a whole expression.
+Tokens are those of `language.lexicon`: the same text has the same tokens in every backend.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ else:
 Key = tuple[str, str]  # collection, path
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 LONGEST_HEADING = 500  # characters, also of a title: it stands with each passage below, and is cited
-UNSERVED = 0  # the vector of a passage in a script that the model does not serve; None is one to be embedded
+UNSERVED = b""  # the key of a passage in a script that the model does not serve
 
 
 # --- rows -----------------------------------------------------------------------------------------------
@@ -131,11 +130,27 @@ class Known(NamedTuple):
     hash: str
 
 
-class Candidate(NamedTuple):
-    """Where a passage stands and what it says; `annotations` is JSON, see `markdown.comments`.
+class Source(NamedTuple):
+    """The note and section around a passage; `date` is the passage's own day or that of its note.
 
-    `until` is None for what stands; for what is struck the day until which it held, or empty. `shown` is
-    JSON, see `markdown.shown`.
+    `mtime_ns` is the time of the file's last change.
+    """
+
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    kind: str
+    docid: str
+    headings: tuple[str, ...]
+    mtime_ns: int = 0
+
+
+class Candidate(NamedTuple):
+    """A passage with its place, its text and its source.
+
+    `annotations` is JSON, see `markdown.comments`; `until` is None for a standing passage, for a struck one
+    the day until which it held, or empty; `shown` is JSON, see `markdown.shown`.
     """
 
     id: int
@@ -149,22 +164,7 @@ class Candidate(NamedTuple):
     until: str | None = None
     traits: Traits = Traits()
     shown: str | None = None
-
-
-class Source(NamedTuple):
-    """The note and section around a passage, as a hit shows them; `date` is the passage's own, if any.
-
-    `mtime_ns` says when the file was last changed.
-    """
-
-    collection: str
-    path: str
-    title: str
-    date: str | None
-    kind: str
-    docid: str
-    headings: tuple[str, ...]
-    mtime_ns: int = 0
+    source: Source = Source("", "", "", None, "", "", ())
 
 
 class NoteRow(NamedTuple):
@@ -293,148 +293,130 @@ ALL = Scope()
 
 
 class VectorStore(Protocol):
-    """The vectors of an index by a key of 16 bytes, and which passage has which. Raises IndexUnavailable."""
+    """The vectors of an index by key (16 bytes), and the key of each passage. Raises IndexUnavailable."""
 
     def level(self) -> Level:
-        """What vectors can do here: 0 as fast as can be, 1 without the extension, 2 while there are none."""
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the next question needs no further look at the index, so that it may run in a thread."""
+        """Return 0 for vectors at full speed, 1 for vectors without an extension, 2 while there are none."""
 
     def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
-        """Prepare for one question: a function from unit vector and limit to (passage, cosine), best first.
+        """Prepare a question: a function from unit vector and limit to (passage, cosine), best first.
 
-        Of each scope come as many as the limit says, of all passages without one. What is struck is left out
-        unless wanted. With the function comes the level that answers.
+        It returns up to `limit` passages of each scope, of all passages without one; struck ones only where
+        wanted. It may run in another thread, beside questions of full text.
         """
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
-        """Cosines of given passages with a unit vector; those without a vector are left out."""
+        """Return the cosines of passages with a unit vector; passages without a vector are left out."""
+
+    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
+        """Return section and signs of the words of passages, see `add`; passages without are left out."""
 
     def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
-        """The next passages above an id, in the order of ids; with `pending` those without a vector."""
+        """Return the next passages above an id, in the order of ids; with `pending` those without vector."""
 
     def pending(self) -> int:
-        """How many passages still lack a vector."""
+        """Count the passages without a vector."""
 
     @property
     def length(self) -> int:
-        """How long the vectors of passages are, 0 while none has one."""
+        """The dimensions of the vectors of passages, 0 while none has one."""
 
-    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Ids of the vectors that exist, by key."""
+    def known(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Return those of some keys that have a vector."""
 
-    def add(
-        self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None
-    ) -> dict[bytes, int]:
-        """Keep vectors, (n, d) float32 unit rows, one a key; return their ids.
+    def add(self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None) -> None:
+        """Store vectors, (n, d) float32 unit rows, one a key; one of zeros is never among the nearest.
 
-        With them the signs of the vectors of their words, see `providers.embedding.base.signs`, of some keys.
+        `words` are the signs of the vectors of the words of some texts, see `providers.embedding.base.signs`.
         """
 
-    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
-        """Return section and signs of the words of passages, by passage; those without are left out."""
+    def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
+        """Give passages the vectors of keys; return the keys that have one, the others change nothing.
 
-    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Give passages their vectors, as (passage, vector) ids; the vector UNSERVED marks one without."""
+        The key UNSERVED marks a passage that gets no vector.
+        """
 
     def clear(self, notes: Iterable[int] | None = None) -> None:
         """Take the vectors from the passages of some notes, or from all; the vectors stay."""
 
-    def drop_unusable(self) -> None:
-        """Forget vectors that cannot be compared, and take from passages those that are not there."""
-
     def prune(self, *, lost: bool = False) -> None:
-        """Forget vectors that no passage uses; with `lost` only among those that lost one since the last."""
+        """Delete vectors that no passage uses; with `lost` only those that lost one in this process."""
 
 
 class Index(Protocol):
     """Notes cut into passages, found by words and by meaning; safe to share between threads.
 
-    Passages are known by ids, which rise: what is written later has higher ones, but that those of rows that
-    are gone may be given again at the end. Every method raises IndexUnavailable where the index cannot be
-    used.
+    Ids of passages rise, and those of a note follow each other: later writes have higher ids, except that
+    ids at the end may be used again after a deletion. Every method raises IndexUnavailable where the index
+    cannot be used. A backend subclasses this class for `sources`.
     """
 
-    path: str  # what people are shown; of a file its place
+    path: str  # shown to people; of a file its path
     readonly: bool
-    identity: Mapping[str, str]  # what the content depends on besides the notes: rules, tokenizer, chunking
     rebuild_reason: str | None  # why it must be built anew; it still answers
-    unfit: str  # why it must not answer
-    meta: MutableMapping[str, Any]  # what the index notes of itself, text or bytes by name; kept as written
-
-    @property
-    def vectors(self) -> VectorStore:
-        """The vectors of the passages."""
+    meta: MutableMapping[str, Any]  # notes of the index about itself, text or bytes by name
+    vectors: VectorStore
 
     @property
     def version(self) -> int:
-        """A number that changes whenever anybody has changed the index."""
+        """A number that changes whenever any process has changed the index."""
 
     @property
     def tokens(self) -> int:
-        """About how many tokens reading all indexed files takes."""
+        """Estimated tokens of all indexed files together."""
 
     def close(self) -> None:
-        """Let go of it; a second call does nothing."""
+        """Close the index; a second call does nothing."""
 
     def transaction(self, *, write: bool = True, anew: bool = False) -> AbstractContextManager[None]:
         """Make several changes, or ask several questions of one state, as a context manager.
 
-        With `anew` everything but the vectors and what is noted of them is dropped first, and the current
-        identity taken on; readers see the old state until the end.
+        With `anew` everything but the vectors and their notes in `meta` is dropped first, and the identity of
+        this program is taken on; readers see the old state until the end.
         """
 
     def write(self, batches: Iterable[Sequence[Entry]]) -> int:
-        """Add or replace files, each batch one change; return an id below those of all new passages.
-
-        It is the last one there was before, or less where the last file keeps what it begins with.
-        """
+        """Add or replace files, each batch one change; return an id below those of all new passages."""
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
-        """Record the time and size of files whose content is what it was; remove others."""
+        """Record time and size of files with the same content as before; remove others."""
 
     def manifest(self) -> Mapping[Key, Known]:
-        """Every indexed file with its time, size and hash; remembered until a change."""
+        """Return every indexed file with its time, size and hash; remembered until a change."""
 
     def statistics(self) -> Statistics:
-        """Count what there is."""
-
-    @property
-    def faults(self) -> Mapping[str, int]:
-        """Count what contradicts the rest or has a type that nobody wrote, by kind; empty where sound."""
+        """Count the rows."""
 
     def notes(
         self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None
     ) -> list[NoteRow]:
-        """Files in the order of collection and path: all, some, or those whose hash begins with a docid."""
+        """Return files in the order of collection and path: all, some, or those of hashes that begin so."""
 
     def passages(self, ids: Iterable[int]) -> list[Candidate]:
-        """Where passages stand and what they say, in no particular order; unknown ids are left out."""
+        """Return passages with their sources, in no particular order; unknown ids are left out."""
 
     def sources(self, ids: Iterable[int]) -> dict[int, Source]:
-        """The notes and sections around passages, by passage id."""
+        """Return the sources of passages, by passage."""
+        return {row.id: row.source for row in self.passages(ids)}
 
     def select(
         self, scope: Scope, limit: int | None = None, *, struck: bool = False, newest: bool = False
     ) -> list[int]:
-        """The passages of a scope by id, in the order of ids, what is struck only if it is wanted.
+        """Return the passages of a scope in the order of ids, struck ones only where wanted.
 
-        With `newest` the newest days first, of one day the notes changed last, of a note in the order of ids;
-        what has no day is as old as the last change of its note.
+        With `newest` the newest days come first, within a day the notes changed last, within a note the order
+        of ids; a passage without a day has the day of the last change of its note.
         """
 
     def match(
         self, expression: str, limit: int, *scopes: Scope, header: float = 1.0
     ) -> list[tuple[int, float]]:
-        """The best passages that stand for an expression as (id, BM25), higher is better; ties by id.
+        """Return the best standing passages for an expression as (id, BM25), best first, ties by id.
 
-        There are so many of each scope, of all passages where none is given.
-
-        BM25 has k1 1.2, b 0.75 and the idf of Robertson and Spärck Jones, never negative; `header` weighs
-        that column, the body weighs 1.
+        There are up to `limit` of each scope, of all passages where none is given. BM25 has k1 1.2, b .75 and
+        the idf of Robertson and Spärck Jones, at least 1e-6; it scores the phrases of the expression,
+        `header` weighs that column, the body weighs 1.
         """
 
     def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
-        """How many passages match each expression, and how many there are; struck ones only if wanted."""
+        """Count the passages that match each expression, and all passages; struck ones only where wanted."""

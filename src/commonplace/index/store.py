@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from errno import EACCES
 from itertools import count
@@ -30,7 +30,7 @@ from commonplace.index.sqlite.opening import (
     open_index,
     unusable,
 )
-from commonplace.index.sqlite.schema import BROKEN, is_damage
+from commonplace.index.sqlite.schema import is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
 from commonplace.notes.scan import shown as listed
@@ -76,18 +76,15 @@ class Store:
         chunks: ChunkSettings,
         contexts: Mapping[str, str] | None = None,
         patience: Patience = (0, 1, 0.0),
-        like: str | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
-        a search reads a transcript again that is being written. `like` names an index whose vectors a new one
-        begins with.
+        a search reads a transcript again that is being written.
         """
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._lock = path, lock
-        self._like = like
         self._identity = rules.identity(chunks)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
@@ -119,7 +116,7 @@ class Store:
         if self._opened is None:
             root = paths.locked_folder(Path(self._lock))
             told = paths.tighten(paths.Workspace(root) if root else None)
-            opened = open_index(self._path, self._identity, self._like)
+            opened = open_index(self._path, self._identity)
             self._take(opened._replace(warnings=(*told, *opened.warnings)) if told else opened)
         assert self._opened is not None
         return self._opened
@@ -214,23 +211,12 @@ class Store:
         for last in (False, True):
             self.settle()
             try:
-                with self.told():
-                    return work()
+                return work()
             except IndexUnavailable as error:
                 if last:
                     raise
                 self.recover(error)
         raise AssertionError("never comes here")
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Turn an error that a damaged index explains into IndexUnavailable; others are mistakes of ours."""
-        try:
-            yield
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            if self._opened is not None and self.index.faults:
-                raise IndexUnavailable(self.index.path, BROKEN) from error
-            raise
 
     # --- freshness ----------------------------------------------------------------------------------
 
@@ -300,8 +286,6 @@ class Store:
     def _compare_files(self, files: list[FileState], whole: bytes, took_s: float) -> int:
         """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
         closed, manifest = self._unread, self.index.manifest()
-        if not manifest and not self.empty and self.index.faults:  # passages without notes
-            raise IndexUnavailable(self.index.path, BROKEN)
         found, waiting = self._patient(files, manifest)
         difference = self._compare(found, manifest)
         if not difference.stale:
@@ -596,14 +580,11 @@ class Store:
         files = found = states(listings)
         self._folders = {one.root: inode(one.root) for one in listings}
         try:
-            with self.told():
-                if self.index.rebuild_reason is None:
-                    found = self._with_kept(listings, drop)
-                if patient:
-                    found, _ = self._patient(found, self.index.manifest())
-                else:  # after every turn of an agent there is no time to read all of the index
-                    self._look_over()
-                report = sync.sync_text(self.index, found, self.chunks, progress)
+            if self.index.rebuild_reason is None:
+                found = self._with_kept(listings, drop)
+            if patient:
+                found, _ = self._patient(found, self.index.manifest())
+            report = sync.sync_text(self.index, found, self.chunks, progress)
         except IndexUnavailable as error:
             if not is_damage(error.reason):
                 raise
@@ -612,16 +593,6 @@ class Store:
         self._note_folders()
         self._unread += self._closed(files, [failure.path for failure in report.failed])
         return replace(report, warnings=(*self.opened.warnings, *self.unread(), *report.warnings))
-
-    def _look_over(self) -> None:
-        """Let go of vectors that are of no use. Raises IndexUnavailable for an index that is not sound.
-
-        One that is made anew anyway, with other tables perhaps, is not looked at.
-        """
-        if self.index.rebuild_reason is None:
-            self.index.vectors.drop_unusable()
-            if self.index.faults:
-                raise IndexUnavailable(self.index.path, BROKEN)
 
 
 def _told_away(kept: changes.Kept) -> Message:

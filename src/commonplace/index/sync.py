@@ -180,15 +180,16 @@ def _stage(
     for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
         if stop():
             return embedded, total - done
-        ids = vectors.store.known(pending.key for pending in round_)
-        missing = {p.key: p for p in round_ if p.key not in ids}
-        done += sum(p.key in ids for p in round_)
+        known = vectors.store.known(pending.key for pending in round_)
+        missing = {p.key: p for p in round_ if p.key not in known}
+        done += len(round_) - sum(p.key in missing for p in round_)
         for batch in _by_length(missing):
             made = _embed(embedder, batch, progress, done, total)
             check_length(made[1], length, shown(vectors.index.path))
             length = made[1].shape[1]
-            with writing(), vectors.index.transaction():
-                fresh = vectors.store.add(*made)
+            with writing():
+                vectors.store.add(*made)
+            fresh = set(made[0])
             done += sum(p.key in fresh for p in round_)
             progress("vectors", done, total)
         embedded += len(missing)
@@ -215,10 +216,11 @@ def _fill(
         progress("vectors", done, max(done, total))
         with writing(), index.transaction():
             round_ = vectors.pending(EMBED_BATCH * 4, embedder)
-            known = set(keys := _assign(vectors, round_))
+            assigned = vectors.assign(round_)
         if not round_:
             break
-        done += len(keys)
+        done += len(assigned)
+        known = {pending.key for pending in assigned}
         missing = {p.key: p for p in round_ if p.key not in known}
         for batch in _by_length(missing):
             made = _embed(embedder, batch, progress, done, total)
@@ -227,7 +229,7 @@ def _fill(
             with writing(), index.transaction():
                 vectors.store.add(*made)
                 # Of the passages those that are still there: others may have written meanwhile.
-                done += len(_assign(vectors, vectors.pending(EMBED_BATCH * 4, embedder)))
+                done += len(vectors.assign(vectors.pending(EMBED_BATCH * 4, embedder)))
             progress("vectors", done, max(done, total))
         embedded += len(missing)
     with writing():
@@ -236,14 +238,6 @@ def _fill(
         if not pending and (index.meta.pop("staging", None) is not None or sweep):
             vectors.prune()
     return SyncReport(embedded=embedded, reused=max(0, done - embedded), pending=pending)
-
-
-def _assign(vectors: Vectors, found: Sequence[Pending]) -> list[bytes]:
-    """Give passages the vectors that are there; return the key of each."""
-    ids = vectors.store.known(pending.key for pending in found)
-    known = [pending for pending in found if pending.key in ids]
-    vectors.store.assign((pending.passage, ids[pending.key]) for pending in known)
-    return [pending.key for pending in known]
 
 
 def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:

@@ -93,28 +93,33 @@ class Vectors:
     def reuse(self, after: int = 0) -> int:
         """Give passages with ids above `after` the vectors known for their text; return how many got one.
 
-        No model is run or loaded: what was moved, or cut anew in a rebuild, is found by meaning at once.
+        No model is run or loaded: moved text, or text cut anew in a rebuild, is found by meaning at once.
         """
         fingerprint, scripts = self.index.meta.get("model"), self.index.meta.get("scripts")
         if fingerprint is None or scripts is None:
             return 0
-        model, contexts = _Noted(str(fingerprint), frozenset(str(scripts).split())), self.contexts()
-        reused = 0
+        model, reused = _Noted(str(fingerprint), frozenset(str(scripts).split())), 0
         for texts in self._pages(after, pending=True):
-            found = _pending(texts, model, contexts)
-            ids = self.store.known(pending.key for pending in found)
-            known = [(p.passage, ids[p.key]) for p in found if p.key in ids]
-            self.store.assign([*known, *_unserved(texts, found)])
-            reused += len(known)
+            reused += len(self.assign(_pending(texts, model, self.contexts()), texts))
         return reused
 
+    def assign(self, found: Sequence[Pending], texts: Sequence[Text] = ()) -> list[Pending]:
+        """Give passages the vectors that are there, mark those of `texts` that are not served; return those.
+
+        Returns the passages that have a vector now.
+        """
+        served = {pending.passage for pending in found}
+        unserved = [(row.passage, UNSERVED) for row in texts if row.passage not in served]
+        known = self.store.assign([*((pending.passage, pending.key) for pending in found), *unserved])
+        return [pending for pending in found if pending.key in known]
+
     def pending(self, limit: int, model: Model) -> list[Pending]:
-        """The next passages to embed, in the order of the notes; the unserved are marked in passing."""
+        """Return the next passages to embed, in the order of the notes; mark those that are not served."""
         found: list[Pending] = []
         while not found:
             texts = self.store.texts(0, limit, pending=True)
             found = _pending(texts, model, self.contexts())
-            self.store.assign(_unserved(texts, found))
+            self.assign([], [row for row in texts if not _serves(model, row)])
             if len(texts) < limit:
                 break
         return found
@@ -236,11 +241,6 @@ def _pending(texts: Sequence[Text], model: Model, contexts: Mapping[str, str]) -
 
 def _serves(model: Model, row: Text) -> bool:
     return scripts.serves(model.scripts, scripts.script_of(row.text))
-
-
-def _unserved(texts: Sequence[Text], found: Sequence[Pending]) -> list[tuple[int, int]]:
-    served = {pending.passage for pending in found}
-    return [(row.passage, UNSERVED) for row in texts if row.passage not in served]
 
 
 def _applying(contexts: Mapping[str, str], collection: str, path: str) -> tuple[str, ...]:

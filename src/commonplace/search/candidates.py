@@ -197,8 +197,7 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
     vectors = question.index.vectors
     nearest, level = vectors.ready(*question.scopes, struck=request.past)
     asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates)
-    if vectors.in_memory:
-        asking.start()
+    asking.start()
     found = _by_words(question, lines, outcome)
     with outcome.timed("vectors"):
         if (error := asking.wait()) is not None:

@@ -14,15 +14,11 @@ if TYPE_CHECKING:
 
 
 class Lab(NamedTuple):
-    """Where the index lies (in the workspace for None), how notes are cut, how passages are ranked.
-
-    `reuses`: a new index elsewhere begins with the vectors of the workspace's own.
-    """
+    """Where the index lies (in its usual place for None), how notes are cut, how passages are ranked."""
 
     index_path: Path | None = None
     chunks: ChunkSettings = DEFAULT_CHUNKS
     ranking: RankSettings = DEFAULT_RANKING
-    reuses: bool = False
 
 
 DEFAULT = Lab()

@@ -1,14 +1,14 @@
 """The index's tables, and the mechanics of one SQLite file: opening, pragmas, transactions, errors.
 
-Invariants: passages and sections of a note have consecutive ids, named by the note's ranges, so that a
-note is replaced without any further index; the text of a passage is stored once (the full-text table is
-contentless); a vector is stored once per embedded text and shared by all passages that say the same, and so
-is what is kept of the text's words, which goes with it but stands apart: a scan reads vectors alone;
-`annotations` is JSON, NULL where a note says nothing of a passage, and so is `shown`, see `markdown.shown`;
-`speakers`, `wide` and `script` are what ranking would otherwise read from every candidate's text; `day` is
-the day that a passage says it holds since. What is struck has the day until which it held in `until`, empty
-where nobody knows it, and a full text of its own, so that whoever does not ask for it finds and counts
-everything as if it were gone. `quarters` of a note are how many tokens reading it takes, about, in quarters.
+Invariants: passages and sections of a note have consecutive ids, named by the note's ranges; the text of a
+passage is stored once (the full-text tables are contentless); a vector is stored once per embedded text and
+shared by all passages with that text, the signs of its words in a table of their own: a scan reads vectors
+alone. `annotations` and `shown` are JSON or NULL, see `markdown.comments` and `markdown.shown`; `speakers`,
+`wide` and `script` are the traits that ranking reads; `day` is the day since which a passage holds. A struck
+passage has the day until which it held in `until`, empty where it is not known, and a full text of its own:
+questions without the past count it as gone. `quarters` of a note are its estimated tokens times four.
+`touched` is the log of passages whose vectors changed, for readers that hold them in memory; 0 stands for
+all passages.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 
 import apsw
 
@@ -27,7 +28,11 @@ from commonplace.base.paths import root_of
 from commonplace.base.root import Unsafe
 from commonplace.language import lexicon
 
-VERSION = "schema-8"
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSION = "schema-9"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED = message("index.is_damaged", "damaged")
 UNWRITABLE = message("index.unwritable", "cannot be written here")
@@ -45,7 +50,6 @@ WITH_WRITER = """instr(annotations, '"by":') > 0"""
 STRUCK = "until IS NOT NULL"
 WITH_DAY = "day IS NOT NULL"
 
-WORDS = "CREATE TABLE words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID"
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE notes(
@@ -69,16 +73,19 @@ CREATE INDEX passages_with_trigger ON passages(annotations) WHERE {WITH_TRIGGER}
 CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};
 CREATE INDEX passages_struck ON passages(until) WHERE {STRUCK};
 CREATE INDEX passages_with_day ON passages(day) WHERE {WITH_DAY};
-CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS words(key BLOB PRIMARY KEY, signs BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS touched(seq INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL);
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
 CREATE VIRTUAL TABLE struck_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
-NAMES = ("meta", "notes", "sections", "passages", "vectors", "words", "passages_fts", "struck_fts")
-# A vector that can be compared: one of zeros has no direction.
-USABLE = "typeof({0}) = 'blob' AND {0} <> zeroblob(length({0}))"
+ANEW = ("meta", "notes", "sections", "passages", "passages_fts", "struck_fts")  # dropped in a rebuild
+# Notes in `meta` about the vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
+# which model's are being made beside them, which contexts are embedded with the passages.
+KEPT_META = ("model", "scripts", "staging", "contexts")
 # What SQLite says of tables and columns that are gone or others than ours, or views in the place of tables.
 _UNLIKE = lazy(
     "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
@@ -143,7 +150,7 @@ def _reason(path: str, error: apsw.Error) -> str:
 
 def is_damage(reason: str) -> bool:
     """Whether an index that cannot be used for this reason is to be begun anew."""
-    return reason in (DAMAGED, BROKEN) or _UNLIKE.search(reason) is not None
+    return reason in (DAMAGED, BROKEN, FOREIGN) or _UNLIKE.search(reason) is not None
 
 
 def exists(connection: apsw.Connection) -> bool:
@@ -152,24 +159,30 @@ def exists(connection: apsw.Connection) -> bool:
     return bool(connection.execute(tables).get == 2)
 
 
+def is_whole(connection: apsw.Connection) -> bool:
+    """Return whether all tables are those of this version, column by column."""
+    own, names = TABLES.replace("IF NOT EXISTS ", ""), (*ANEW, "vectors", "words", "touched")
+    marks = ", ".join("?" * len(names))
+    found = connection.execute(f"SELECT sql FROM sqlite_schema WHERE name IN ({marks})", names)
+    return sum(sql in own for (sql,) in found) == len(names)
+
+
 def is_empty(connection: apsw.Connection) -> bool:
     """Whether a file holds nothing at all, so that tables may be created in it."""
     return not connection.execute("SELECT count(*) FROM sqlite_schema").get
 
 
 def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
-    """Create all tables, dropping what stood there, and record the identity; call inside a transaction.
-
-    What is kept of words stays as it is, which may be most of the file.
-    """
-    stands = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'words'").get == WORDS
-    for name in NAMES:
-        if name != "words" or not stands:
-            connection.execute(f"DROP TABLE IF EXISTS {name}")
-    if not stands:
-        connection.execute(WORDS)
+    """Create the tables, in the place of those that stood there but for the vectors; needs a transaction."""
+    marks = ", ".join("?" * len(KEPT_META))
+    kept: list[tuple[Any, ...]] = []
+    if exists(connection):
+        kept = connection.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", KEPT_META).fetchall()
+    for name in ANEW:
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(TABLES)
-    connection.executemany("INSERT INTO meta VALUES(?, ?)", identity.items())
+    connection.execute("INSERT INTO touched(passage) VALUES(0)")
+    connection.executemany("INSERT INTO meta VALUES(?, ?)", [*identity.items(), *kept])
 
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:
@@ -179,26 +192,25 @@ def read_meta(connection: apsw.Connection) -> dict[str, str]:
     return {}
 
 
+@lru_cache(4096)
+def headings(stored: str) -> tuple[str, ...]:
+    """Return the headings of a section as they are stored. Raises ValueError for no JSON."""
+    return tuple(json.loads(stored))
+
+
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
     """A write transaction: committed at the end, rolled back on any error, joined when one is open."""
-    own = begin(connection)
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-        if own:
-            connection.execute("COMMIT")
+        connection.execute("COMMIT")
     except BaseException:
-        if own:
-            rollback(connection)
+        rollback(connection)
         raise
-
-
-def begin(connection: apsw.Connection) -> bool:
-    """Begin a write transaction; false if one is open already, which its opener will end."""
-    if connection.in_transaction:
-        return False
-    connection.execute("BEGIN IMMEDIATE")
-    return True
 
 
 def rollback(connection: apsw.Connection) -> None:

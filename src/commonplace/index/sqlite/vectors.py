@@ -1,8 +1,8 @@
-"""Vectors in the index file: int8 rows by key, and which are nearest to a question.
+"""Vectors in the index file: int8 rows by key, and the nearest to a question.
 
 A vector is stored as int8 (384 bytes, cosine to the float vector above .9999): a quarter of the disk and of
-the time a cold search takes to read it. One question is answered by the SQLite vector extension; from the
-second one on, by a float32 matrix in memory.
+the time a cold search takes to read it. The first question is answered by the SQLite vector extension, later
+ones by a matrix in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import apsw
 
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
-from commonplace.index.base import ALL, UNSERVED, Scope, Text
+from commonplace.index.base import ALL, UNSERVED, Scope, Text, VectorStore
 from commonplace.index.sqlite import schema
 from commonplace.providers.embedding.base import check_length, dots, quantize, unit_rows
 
@@ -25,35 +25,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from commonplace.index.base import Floats, Nearest
-    from commonplace.index.sqlite.file import IndexFile, State
+    from commonplace.index.sqlite.file import IndexFile
     from commonplace.index.sqlite.matrix import Matrix
     from commonplace.types import Level
 
+    Masks = dict[tuple[Scope, bool], NDArray[np.bool_] | None]
+
 _LOAD_ROWS = 8192
-_KEY = 16  # bytes
+_MOST_MASKS = 16  # scopes whose rows are remembered until a change
 _UNUSED = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
-_OF_ALL = "FROM passages p JOIN vectors v ON v.id = p.vector_id"
-_OF_PASSAGES = f"{_OF_ALL} WHERE {schema.USABLE.format('v.vector')}"
+_OF_PASSAGES = "FROM passages p JOIN vectors v ON v.id = p.vector_id"
 
 
 class _Loaded(NamedTuple):
-    """The matrix of a version of the file, and the beginnings of the keys of its rows, (n,) int64.
-
-    `state` is None where it was read amid changes that may be taken back.
-    """
+    """The matrix of a version of the file, with the changes in `touched` up to `seq`, and its masks."""
 
     version: int
-    state: State | None
+    seq: int
     matrix: Matrix
-    keys: NDArray[np.int64]
+    masks: Masks
 
 
-class SqliteVectors:
+class SqliteVectors(VectorStore):
     """The vectors of one index file, see `index.base.VectorStore`."""
 
     def __init__(self, file: IndexFile) -> None:
         """Attach to an index; nothing is read until it is asked for."""
         self.file = file
+        self.orphans: set[int] = set()  # vectors that lost a passage here; other passages may use them still
         self._extension: bool | None = None
         self._asked = 0
         self._loaded: _Loaded | None = None
@@ -61,7 +60,7 @@ class SqliteVectors:
     # --- filling ------------------------------------------------------------------------------------
 
     def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
-        """The next passages above an id, in the order of ids; with `pending` those without a vector."""
+        """Return the next passages above an id; see `index.base.VectorStore`."""
         condition = "p.vector_id IS NULL AND " if pending else ""
         rows = self.file.rows(
             "SELECT p.id, p.text, s.headings, n.collection, n.path, s.turns FROM passages p"
@@ -70,99 +69,79 @@ class SqliteVectors:
             (after, limit),
         )
         with schema.translated(self.file.path):
-            return [Text(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows]
+            return [Text(row[0], row[1], schema.headings(row[2]), *row[3:]) for row in rows]
 
     def pending(self) -> int:
-        """How many passages still lack a vector."""
+        """Count the passages without a vector."""
         return int(self.file.rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
 
     @property
     def length(self) -> int:
-        """How long the vectors of passages are, 0 while none has one."""
-        sql = f"SELECT length(v.vector) {_OF_PASSAGES} ORDER BY p.vector_id LIMIT 1"
+        """The dimensions of the vectors of passages, 0 while none has one: one model's have one length."""
+        sql = f"SELECT length(v.vector) {_OF_PASSAGES} WHERE v.vector <> x'' ORDER BY p.vector_id LIMIT 1"
         rows = self.file.rows(sql)
         return int(rows[0][0]) if rows else 0
 
-    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Ids of the vectors that exist, by key."""
-        sql = f"SELECT id FROM vectors WHERE key = ? AND {schema.USABLE.format('vector')}"
-        found = ((key, self.file.rows(sql, (key,))) for key in set(keys))
-        return {key: rows[0][0] for key, rows in found if rows}
+    def known(self, keys: Iterable[bytes]) -> set[bytes]:
+        """Return those of some keys that have a vector."""
+        return set(self._ids(keys))
 
-    def add(
-        self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None
-    ) -> dict[bytes, int]:
-        """Keep vectors, one row a key; another process may have stored the same meanwhile.
+    def _ids(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        sql = "SELECT v.key, v.id FROM json_each(?) JOIN vectors v ON v.key = unhex(value)"
+        return dict(self.file.rows(sql, (json.dumps([key.hex() for key in keys]),)))
 
-        One of zeros has no direction: whoever says that has none.
+    def add(self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None) -> None:
+        """Store vectors, one row a key; another process may have stored the same meanwhile.
+
+        One of zeros has no direction: its row is empty, so that it is neither compared nor made again.
         """
-        sql = (
-            "INSERT INTO vectors(key, vector) VALUES(?, ?)"
-            " ON CONFLICT(key) DO UPDATE SET vector = excluded.vector RETURNING id"
-        )
-        with schema.translated(self.file.path), schema.transaction(self.file.connection):
-            last = self.file.rows("SELECT coalesce(max(id), 0) FROM vectors")[0][0]
-            with self.file.touching():
-                self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", list((words or {}).items()))
-                ids = {
-                    key: self.file.rows(sql, (key, vector.tobytes()))[0][0] if vector.any() else UNSERVED
-                    for key, vector in zip(keys, quantize(vectors), strict=True)
-                }
-                known = json.dumps([one for one in ids.values() if UNSERVED < one <= last])
-                of_known = "SELECT id FROM passages WHERE vector_id IN (SELECT value FROM json_each(?))"
-                self.file.touched += (row[0] for row in self.file.rows(of_known, (known,)))
-            return ids
+        rows = [
+            (key, row.tobytes() if row.any() else b"")
+            for key, row in zip(keys, quantize(vectors), strict=True)
+        ]
+        with self.file.changing():
+            self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", (words or {}).items())
+            self.file.change("INSERT OR IGNORE INTO vectors(key, vector) VALUES(?, ?)", rows)
 
-    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Give passages their vectors, as (passage, vector) ids."""
-        rows = [(vector, passage) for passage, vector in pairs]
-        with self.file.touching(passage for _, passage in rows):
-            self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
+    def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
+        """Give passages the vectors of keys; see `index.base.VectorStore`."""
+        pairs = list(pairs)
+        known = self._ids({key for _, key in pairs})
+        ids = known | {UNSERVED: 0}
+        rows = [(ids[key], passage) for passage, key in pairs if key in ids]
+        if rows:
+            with self.file.changing():
+                self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
+                given = json.dumps([passage for _, passage in rows])
+                self.file.log_change("SELECT value FROM json_each(?)", (given,))
+        return set(known)
 
     def clear(self, notes: Iterable[int] | None = None) -> None:
         """Take the vectors from the passages of some notes, or from all; the vectors stay."""
         sql = "UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL"
-        if notes is None:
-            self.file.rows(sql)
-        else:
-            self.file.change(f"{sql} AND note_id = ?", [(note,) for note in notes])
+        with self.file.changing():
+            if notes is None:
+                self.file.rows(sql)
+            else:
+                self.file.change(f"{sql} AND note_id = ?", [(note,) for note in notes])
+            self.file.log_change("SELECT 0")
 
     def prune(self, *, lost: bool = False) -> None:
-        """Forget vectors that no passage uses; with `lost` only among those that lost one since the last.
+        """Delete vectors that no passage uses; with `lost` only those that lost one in this process.
 
         One that stayed would take a place among the nearest that a question asks for.
         """
+        used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
+        gone, orphans = f"WHERE id NOT IN ({used})", [(vector,) for vector in self.orphans]
         if lost:
-            rows, self.file.orphans = [(vector,) for vector in self.file.orphans], set()
-            gone = f"vectors WHERE id = ? AND {_UNUSED}"
-            with self.file.touching():
-                self.file.change(f"DELETE FROM words WHERE key = (SELECT key FROM {gone})", rows)
-                self.file.change(f"DELETE FROM {gone}", rows)
-        else:
-            used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
-            self.file.rows(f"DELETE FROM vectors WHERE id NOT IN ({used})")
-            self.file.rows("DELETE FROM words WHERE key NOT IN (SELECT key FROM vectors)")
-
-    def drop_unusable(self) -> None:
-        """Forget vectors that cannot be compared, and take from passages those that are not there."""
-        length = self._length()
-        other = f"typeof(key) <> 'blob' OR NOT ({schema.USABLE.format('vector')})"
-        if length:
-            other += f" OR length(vector) <> {length} AND NOT {_UNUSED}"
-        with schema.translated(self.file.path), schema.transaction(self.file.connection):
-            self.file.rows(f"DELETE FROM vectors WHERE {other}")
-            self.file.rows("DELETE FROM words WHERE typeof(key) <> 'blob' OR typeof(signs) <> 'blob'")
-            self.file.rows(
-                f"UPDATE passages SET vector_id = NULL WHERE vector_id <> {UNSERVED}"
-                " AND vector_id NOT IN (SELECT id FROM vectors)"
-            )
-
-    def _length(self) -> int:
-        """The bytes that vectors of passages have, 0 where there is none: one model's have one length."""
-        rows = self.file.rows(
-            f"SELECT length(v.vector) {_OF_PASSAGES} GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
-        )
-        return int(rows[0][0]) if rows else 0
+            gone = f"WHERE id = ? AND {_UNUSED}"
+        self.orphans = set()
+        for sql in (f"DELETE FROM words WHERE key IN (SELECT key FROM vectors {gone})",
+                    f"DELETE FROM vectors {gone}"):  # fmt: skip
+            if lost:
+                self.file.change(sql, orphans)
+            else:
+                self.file.rows(sql)
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -176,35 +155,29 @@ class SqliteVectors:
         level, scopes = self.level(), scopes or (ALL,)
         if level == 0 and self._asked == 1 and self._loaded is None:
             return lambda vector, limit: self._scan(vector, limit, scopes, struck), 0
-        matrix, place = self._matrix(), shown(self.file.path)
-        ids = matrix.ids
-        covered = [self._covered(ids, scope) if scope.conditions else None for scope in scopes]
-        if not struck and (gone := self.file.struck()):
-            covered = [_standing(ids, gone, each) for each in covered]
+        loaded, place = self._load(), shown(self.file.path)
+        matrix, covered = loaded.matrix, [self._mask(loaded, scope, struck) for scope in scopes]
 
         def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
-            check_length(vector, matrix.rows.shape[1] if len(ids) else 0, place)
+            check_length(vector, matrix.rows.shape[1] if len(matrix.ids) else 0, place)
             return matrix.nearest(covered, vector, limit)
 
         return nearest, level
 
     def level(self) -> Level:
-        """What vectors can do here: 0 with the extension, 1 without it, 2 while no passage has one."""
-        if not self.file.rows("SELECT 1 FROM passages WHERE vector_id > ? LIMIT 1", (UNSERVED,)):
+        """Return 0 with the extension, 1 without it, 2 while no passage has a vector."""
+        if not self.file.rows("SELECT 1 FROM passages WHERE vector_id > 0 LIMIT 1"):
             return 2
-        return 0 if self.load_extension() else 1
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the next question will be answered from the matrix, or the index read for it."""
-        return self._loaded is not None
+        if self._extension is None:
+            self._extension = _load_extension(self.file.connection)
+        return 0 if self._extension else 1
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
-        """Cosines of given passages with a unit vector; those without a vector are left out."""
+        """Return the cosines of passages with a unit vector; passages without a vector are left out."""
         if self._loaded is not None and self._loaded.version == self.file.version:
-            return self._matrix().cosines(vector, passages)
+            return self._loaded.matrix.cosines(vector, passages)
         rows = self.file.rows(
-            f"SELECT p.id, v.vector {_OF_PASSAGES} AND length(v.vector) = ?"
+            f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ?"
             " AND p.id IN (SELECT value FROM json_each(?))",
             (len(vector), json.dumps(list(passages))),
         )
@@ -218,16 +191,10 @@ class SqliteVectors:
         rows = self.file.rows(
             "SELECT p.id, p.section_id, w.signs FROM json_each(?) AS asked"
             " JOIN passages p ON p.id = asked.value JOIN vectors v ON v.id = p.vector_id"
-            " JOIN words w ON w.key = v.key WHERE typeof(w.signs) = 'blob'",
+            " JOIN words w ON w.key = v.key",
             (json.dumps(list(passages)),),
         )
         return {passage: (section, signs) for passage, section, signs in rows}
-
-    def load_extension(self) -> bool:
-        """Load the vector extension into the connection; false where that is not possible."""
-        if self._extension is None:
-            self._extension = _load_extension(self.file.connection)
-        return self._extension
 
     def _scan(
         self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
@@ -246,111 +213,87 @@ class SqliteVectors:
         asked = quantize(vector[None])[0].tobytes()
         rows = self.file.rows(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
-            f" FROM vectors WHERE {schema.USABLE.format('vector')} AND length(vector) = ? {used}"
-            " ORDER BY distance, id LIMIT ?)"
+            f" FROM vectors WHERE length(vector) = ? {used} ORDER BY distance, id LIMIT ?)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
-            f" {join} {stands}"
-            " ORDER BY top.distance, s.id LIMIT ?",
+            f" {join} {stands} ORDER BY top.distance, s.id LIMIT ?",
             (asked, len(asked), *where.bindings, limit + gone, *where.bindings, limit),
         )
         if not rows:
-            check_length(vector, self._length(), shown(self.file.path))
+            check_length(vector, self.length, shown(self.file.path))
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
-    def _matrix(self) -> Matrix:
-        """The vectors of all passages, as fresh as the file."""
-        version = self.file.version
-        if self._loaded is None or self._loaded.version != version or self._loaded.state is None:
-            before = self._loaded
-            loaded = self._renewed(before, version) if before is not None and len(before.keys) else None
-            self._loaded = None  # before all is read again: two matrices are the peak of memory
-            self._loaded = loaded or self._load(version)
-        return self._loaded.matrix
+    # --- the matrix ---------------------------------------------------------------------------------
 
-    def _renewed(self, loaded: _Loaded, version: int) -> _Loaded | None:
-        """What was loaded with what has changed since; None where it is as well read anew."""
+    def _load(self) -> _Loaded:
+        """Return the vectors of all passages, as fresh as the file."""
+        version, before = self.file.version, self._loaded
+        if before is not None and before.version == version:
+            return before
+        seq = int(self.file.rows("SELECT coalesce(max(seq), 0) FROM touched")[0][0])
+        matrix = self._renewed(before) if before is not None else None
+        self._loaded = before = None  # before all is read again: two matrices are the peak of memory
+        loaded = _Loaded(version, seq, matrix or self._read(), {})
+        if self.file.connection.txn_state("main") != apsw.SQLITE_TXN_WRITE:  # else it may be rolled back
+            self._loaded = loaded
+        return loaded
+
+    def _renewed(self, loaded: _Loaded) -> Matrix | None:
+        """Return a matrix with the changes since it was loaded; None where these are not known, or many."""
         import numpy as np
 
-        state, before, matrix = self._state(), loaded.state, loaded.matrix
-        if state and before and state[:2] == before[:2]:
-            touched = np.unique(np.array(self.file.touched[before.touched :], np.int64))
-            stays = ~np.isin(matrix.ids, touched)
-        elif compared := self._compared(loaded):
-            stays, touched = compared
-        else:
+        matrix = loaded.matrix
+        if not len(matrix.ids):
             return None
-        if 2 * len(touched) > len(stays):
+        log = self.file.rows("SELECT seq, passage FROM touched WHERE seq > ? ORDER BY seq", (loaded.seq,))
+        touched = np.unique(np.array([passage for _, passage in log], np.int64))
+        if (log and (log[0][0] != loaded.seq + 1 or not touched[0])) or 2 * len(touched) > len(matrix.ids):
             return None
-        width = matrix.rows.shape[1]
-        is_usable = f"{schema.USABLE.format('v.vector')} AND length(v.vector) = {width}"
+        stays, width = ~np.isin(matrix.ids, touched), matrix.rows.shape[1]
         found = self.file.rows(
-            f"SELECT p.id, CAST(v.key AS BLOB), v.vector, {is_usable} {_OF_ALL}"
-            " WHERE p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
-            (json.dumps(touched.tolist()),),
+            f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ?"
+            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+            (width, json.dumps(touched.tolist())),
         )
-        if not all(row[3] for row in found):  # one is of no use, or of another length
-            return None
-        read = np.frombuffer(b"".join([row[2] for row in found]), np.int8).reshape(-1, width)
+        read = np.frombuffer(b"".join([row[1] for row in found]), np.int8).reshape(-1, width)
         ids = np.concatenate([matrix.ids[stays], np.array([row[0] for row in found], np.int64)])
-        keys = np.concatenate([loaded.keys[stays], _marks(row[1] for row in found)])
         places = np.concatenate([np.flatnonzero(stays), np.full(len(found), -1)])
         order = np.argsort(ids, kind="stable")
-        renewed = matrix.renewed(ids[order], places[order], read)
-        return _Loaded(version, state, renewed, keys[order])
+        return matrix.renewed(ids[order], places[order], read)
 
-    def _compared(self, loaded: _Loaded) -> tuple[NDArray[np.bool_], NDArray[np.int64]] | None:
-        """Which rows of a matrix are as they were, and the passages that have another vector now.
-
-        Passages are told by the keys of their vectors, too: ids are given again after rows are deleted. None
-        where a key is none of ours.
-        """
-        import numpy as np
-
-        # In the order of the index over vectors, the only one that needs no passage to be read.
-        # As two texts, in half the time that a row each takes.
-        sql = f"SELECT coalesce(group_concat(p.id), ''), coalesce(group_concat(hex(v.key), ''), '') {_OF_ALL}"
-        numbers, digits = self.file.rows(sql)[0]
-        ids = np.fromstring(numbers, np.int64, sep=",")
-        if len(digits) != 2 * _KEY * len(ids):
-            return None
-        keys = np.frombuffer(bytes.fromhex(digits), np.int64)[:: _KEY // 8]
-        known = loaded.matrix.ids
-        places = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        is_known = (known[places] == ids) & (loaded.keys[places] == keys)
-        stays = np.zeros(len(known), bool)
-        stays[places[is_known]] = True
-        return stays, ids[~is_known]
-
-    def _state(self) -> State | None:
-        """What the vectors are as of now; None amid changes that may be taken back."""
-        is_amid = self.file.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
-        return None if is_amid else self.file.state
-
-    def _load(self, version: int) -> _Loaded:
+    def _read(self) -> Matrix:
         """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
+        from array import array
+
         import numpy as np
 
         from commonplace.index.sqlite.matrix import Matrix
 
-        state, length = self._state(), self._length()
-        usable = f"{_OF_PASSAGES} AND length(v.vector) = {length}"
-        count = self.file.rows(f"SELECT count(*) {usable}")[0][0]
-        ids, keys = np.empty(count, np.int64), np.empty(count, np.int64)
-        vectors = np.empty((count, length), np.int8)
-        last = done = 0
-        sql = f"SELECT p.id, CAST(v.key AS BLOB), v.vector {usable} AND p.id > ? ORDER BY p.id LIMIT ?"
-        while rows := self.file.rows(sql, (last, _LOAD_ROWS)):
-            rows = rows[: count - done]  # another process may have added some since they were counted
-            if not rows:
-                break
-            read, part = b"".join([row[2] for row in rows]), slice(done, done + len(rows))
-            ids[part], keys[part] = [row[0] for row in rows], _marks(row[1] for row in rows)
-            vectors[part] = np.frombuffer(read, np.int8).reshape(len(rows), length)
-            done, last = done + len(rows), rows[-1][0]
-        return _Loaded(version, state, Matrix(ids[:done], vectors[:done]), keys[:done])
+        width, ids, vectors = self.length, array("q"), bytearray()
+        sql = f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ? AND p.id > ?"
+        sql += " ORDER BY p.id LIMIT ?"
+        while rows := self.file.rows(sql, (width or None, ids[-1] if ids else 0, _LOAD_ROWS)):
+            ids.extend([row[0] for row in rows])
+            vectors += b"".join([row[1] for row in rows])
+        return Matrix(np.array(ids, np.int64), np.frombuffer(vectors, np.int8).reshape(len(ids), width))
+
+    def _mask(self, loaded: _Loaded, scope: Scope, struck: bool) -> NDArray[np.bool_] | None:
+        """Return the rows of the matrix that a question covers, (n,) bool; None for all."""
+        import numpy as np
+
+        ids, masks = loaded.matrix.ids, loaded.masks
+        if (scope, struck) in masks:
+            return masks[scope, struck]
+        mask = self._covered(ids, scope) if scope.conditions else None
+        if not struck and (gone := self.file.struck()):
+            mask = np.ones(len(ids), bool) if mask is None else mask
+            mask &= ~np.isin(ids, np.fromiter(gone, np.int64, len(gone)))
+        if len(masks) >= _MOST_MASKS:
+            masks.clear()
+        masks[scope, struck] = mask
+        return mask
 
     def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
-        """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
+        """Return which passage ids a scope covers, (n,) bool: those of whole notes, or single ones."""
         import numpy as np
 
         where = self.file.where(scope)
@@ -365,26 +308,6 @@ class SqliteVectors:
         place = np.searchsorted(firsts, ids, side="right") - 1
         inside: NDArray[np.bool_] = (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
         return inside
-
-
-def _marks(keys: Iterable[bytes]) -> NDArray[np.int64]:
-    """What tells keys apart: their first eight bytes."""
-    import numpy as np
-
-    return np.frombuffer(b"".join([key[:8].ljust(8) for key in keys]), np.int64)
-
-
-def _standing(
-    ids: NDArray[np.int64], gone: frozenset[int], covered: NDArray[np.bool_] | None
-) -> NDArray[np.bool_]:
-    """Which passage ids are covered and not struck, (n,) bool."""
-    import numpy as np
-
-    stands = np.ones(len(ids), bool) if covered is None else covered
-    places = np.searchsorted(ids, np.fromiter(gone, np.int64, len(gone)))
-    places = places[places < len(ids)]
-    stands[places[np.isin(ids[places], list(gone))]] = False
-    return stands
 
 
 def _load_extension(connection: apsw.Connection) -> bool:
@@ -403,7 +326,7 @@ def _load_extension(connection: apsw.Connection) -> bool:
 
 
 def extension_path() -> str | None:
-    """Where the extension's library stands; its package is not imported, which would load numpy."""
+    """Return the path of the extension's library; its package is not imported, which would load numpy."""
     import importlib.util
 
     spec = importlib.util.find_spec("sqlite_vec")
