@@ -22,7 +22,7 @@ from commonplace import Memory, types
 from commonplace.base import errors, installation
 from commonplace.cli.application import cli
 from commonplace.config import KEYS, keys
-from commonplace.search import confidence, expansion, filters, query, query_document, ranking, terms
+from commonplace.search import confidence, expansion, filters, query, ranking, terms
 from commonplace.types import changes
 
 ROOT = Path(__file__).parent.parent
@@ -170,7 +170,6 @@ def test_the_grammar_on_the_page_is_the_grammar() -> None:
         "NOT tag:travel",
     }
     assert all(f"`{name}`" in text for name in filters.TYPES)
-    assert all(f"`{prefix}: …`" in text for prefix in query.DOCUMENT)
 
 
 def test_the_numbers_of_an_expansion_are_on_the_page() -> None:
@@ -180,7 +179,6 @@ def test_the_numbers_of_an_expansion_are_on_the_page() -> None:
     assert keys.find("limits.wait_s").default == 5
     assert "A search waits five seconds (`limits.wait_s`)" in text
     assert [most for most, _ in expansion.MOST.values()] == [4, 2, 1]
-    assert query_document.MOST_LINES == 16
 
 
 # --- the Python page ------------------------------------------------------------------------------------

@@ -544,7 +544,7 @@ class Memory:
         it; with `as_of` what held at the end of that day, or of a time as the filter `after:` takes it. Where
         nothing clearly answers, the result is marked `weak`, and empty if it is to be `strict`. Always
         answers from what works; `level` and `warnings` say what did. Raises UnknownCollection, ConfigError
-        for a mode, threshold, filter or reranker that there is not, and a query document with a mistake.
+        for a mode, threshold, filter or reranker that there is not.
         """
         from commonplace.redaction.redact import public
 
@@ -1072,12 +1072,8 @@ def draft(
 
 def question_words(question: str) -> tuple[str, ...]:
     """Return the words of a question that are worth marking in a passage."""
-    from commonplace.search.query import DOCUMENT, parse
+    from commonplace.search.query import parse
 
-    if question.lstrip()[:6].lower().startswith(DOCUMENT):
-        from commonplace.search import query_document
-
-        return query_document.words(question)
     return parse(question).marked
 
 

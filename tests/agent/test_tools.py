@@ -81,7 +81,6 @@ def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
             "as_of: 'someday' is no date that is understood",
         ),
         ("memory_search", {"query": "x", "history": "yes"}, "history: 'yes' is not of type boolean"),
-        ("memory_search", {"query": "lex: a\nand b"}, "line 2: each line of a query document begins"),
         ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
         ("memory_get", {"path": "MEMRY.md"}, "no such note; did you mean MEMORY.md?"),
         ("memory_get", {"path": "#ffffff"}, "no such note"),
@@ -203,7 +202,6 @@ def test_filters_stand_beside_any_question(memory: Memory) -> None:
     assert paths("tea rain deploy", after="2026-02-14") == {"memory/2026-02-14.md"}
     assert paths("tea rain deploy", before="2026-02-13") == {"memory/2026-02-13.md"}
     assert paths('nothing "but rain', after="2026-02-14") == {"memory/2026-02-14.md"}
-    assert paths("lex: rain\nlex: deploy", before="2026-02-13") == {"memory/2026-02-13.md"}
     assert paths("tea rain deploy", path="MEMORY.md") == {"MEMORY.md"}
 
 

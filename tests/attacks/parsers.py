@@ -61,7 +61,6 @@ from commonplace.search import (
     filters,
     pack,
     query,
-    query_document,
     ranking,
 )
 from commonplace.servers import protocol
@@ -339,10 +338,6 @@ def _hits_text(text: str) -> object:
     return [hits.in_form(result.hits, form) for form in ("json", "md", "files")]
 
 
-def _read_document(text: str) -> object:
-    return query_document.read_any(text, lambda: frozenset({"topic", "path"}))
-
-
 def _labels(text: str) -> object:
     said = comments.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
@@ -459,10 +454,7 @@ PARSERS: dict[str, Parser] = {
     "search.wording.same": _wordings,
     "search.query.parse": lambda text: query.parse(text, lambda: frozenset({"topic"})),
     "search.query.terms": query.terms,
-    "search.documents.read_any": _read_document,
-    "search.documents.subject": lambda text: (query_document.subject(text), query_document.words(text)),
-    "search.filters.split": lambda text: filters.split(text, frozenset({"topic"})),
-    "search.filters.may_name_keys": filters.may_name_keys,
+    "search.filters.split": lambda text: filters.split(text, lambda: frozenset({"topic"})),
     "search.dates.spans": lambda text: dates.spans(text, TODAY),
     "search.dates.read": lambda text: dates.read(text, TODAY),
     "search.expansion.read": expansion.read,

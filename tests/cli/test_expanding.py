@@ -1,4 +1,4 @@
-"""Query documents and `--expand` on the command line, with a language model behind a scripted server."""
+"""`--expand` on the command line, with a language model behind a scripted server."""
 
 from __future__ import annotations
 
@@ -69,30 +69,3 @@ def test_a_failing_model_is_one_line_beside_the_answer(run: Run, model: Server) 
     (line,) = result.stderr.splitlines()
     assert line.startswith("commonplace: the question was not expanded (compatible: ")
     assert KEY not in line
-
-
-def test_a_document_from_an_argument_and_from_standard_input(run: Run, program: Program) -> None:
-    asked = "lex: rain\nlex: tea\nintent: weather"
-    expected = {"MEMORY.md", "memory/2026-02-14.md"}
-    assert set(paths(run("search", asked, "--format", "json").stdout)) == expected
-    done = program("search", "-", "--format", "json", input=asked.encode())
-    assert set(paths(done.stdout.decode())) == expected
-    assert "rain" in run("recall", asked).stdout
-
-
-def test_a_mistake_in_a_document_is_one_line(run: Run) -> None:
-    result = run("search", "lex: rain\ntea")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("commonplace: error: line 2: each line of a query document begins ")
-    assert result.stderr.count("\n") == 1
-
-
-def test_a_message_is_no_document(run: Run) -> None:
-    assert "rain" in run("recall", "lex: rain\ntea").stdout
-
-
-def test_words_of_every_line_are_shown_in_the_passage(run: Run) -> None:
-    result = run("search", "lex: rain\nintent: nothing", env={"FORCE_COLOR": "1"})
-    assert result.stdout.count("\x1b[") > run("search", "lex: rain", env={"FORCE_COLOR": "1"}).stdout.count(
-        "\x1b["
-    )

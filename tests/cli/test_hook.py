@@ -340,7 +340,6 @@ def test_it_imports_what_full_text_takes_and_no_more(workspace: Path) -> None:
     assert {"commonplace.memory", "commonplace.types.recall"} <= modules
     assert not modules & {
         "click",
-        "commonplace.search.query_document",
         "commonplace.types.reports",
         "numpy",
         "onnxruntime",

@@ -60,9 +60,6 @@ def test_a_record_of_use(case: Present, indexed: Path) -> None:
         memory.search("deploy")
     found = by_check(stores.usage(case()))["stores.usage"]
     assert (found.state, found.told.partition(" (")[0]) == ("ok", "the record of use can be read")
-    store.with_suffix(".missed").write_bytes(b"..")
-    found = by_check(stores.usage(case()))["stores.usage"]
-    assert (found.state, found.told.partition(" or ")[0]) == ("warning", "2 questions")
     store.write_bytes(b"no database, " * 500)
     found = by_check(stores.usage(case()))["stores.usage"]
     assert (found.state, "usage --clear" in found.remedy) == ("warning", True)

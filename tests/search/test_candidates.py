@@ -11,7 +11,10 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ProviderError
-from commonplace.search import answering, candidates, query_document
+from commonplace.search import answering, candidates
+from commonplace.search.query import Line, plain
+from commonplace.search.request import Request as Asked
+from commonplace.types import SearchResult
 from tests.providers.embedding import apis
 from tests.providers.server import Reply, Request, Server, serving
 
@@ -48,6 +51,13 @@ def memory(root: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield made
 
 
+def ask(memory: Memory, text: str, *lines: str, min_score: float | None = None) -> SearchResult:
+    """A question with further lines, as an expansion adds them: `vec: …`."""
+    parts = [line.split(": ", 1) for line in lines]
+    further = tuple(Line(kind, plain(said)) for kind, said in parts)  # type: ignore[arg-type]
+    return memory._answerer.answer(Asked(text, lines=further, min_score=min_score))
+
+
 def asked(server: Server) -> list[str]:
     return [text for request in server.requests for text in request.json["input"]]
 
@@ -60,7 +70,7 @@ def test_a_passage_is_waited_for_no_longer_than_a_question(memory: Memory, serve
 
     server.answer = slow
     for _ in range(2):  # from the file, and from memory
-        result = memory.search(f"vec: deploy\nhyde: {HYDE}\nvec: rain", min_score=0.0)
+        result = ask(memory, "deploy", f"hyde: {HYDE}", "vec: rain", min_score=0.0)
         assert result.hits
         assert result.level in (0, 1)
         (warning,) = result.warnings
@@ -71,11 +81,11 @@ def test_a_passage_is_waited_for_no_longer_than_a_question(memory: Memory, serve
 
 def test_where_no_line_is_embedded_full_text_answers(memory: Memory, server: Server) -> None:
     server.answer = lambda request: Reply({"error": "no"}, 400)
-    result = memory.search(f"lex: deploy\nvec: rain\nhyde: {HYDE}")
+    result = ask(memory, "deploy", "vec: rain", f"hyde: {HYDE}")
     assert [hit.text for hit in result.hits] == ["- The deploy moved to Thursday."]
     assert result.level == 2
     assert result.warnings[0].endswith("full text answered alone")
-    assert asked(server) == ["rain"]
+    assert asked(server) == ["deploy"]
 
 
 def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> None:
@@ -91,36 +101,27 @@ def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> Non
         memory.sync()
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
-                memory.search("lex: deploy\nvec: deploy")
+                ask(memory, "deploy", "vec: rain")
 
 
 def test_a_line_in_a_script_that_the_model_does_not_serve_is_left_to_the_others(root: Path) -> None:
     with Memory.open(root) as memory:  # the bundled model, which reads English and Chinese
         memory.sync()
-        result = memory.search(
-            "vec: デプロイはいつですか？\nvec: When is the deploy?\nlex: デプロイ", min_score=0.001
+        result = ask(
+            memory, "デプロイ", "vec: デプロイはいつですか？", "vec: When is the deploy?", min_score=0.001
         )
         assert result.level in (0, 1)
         found = {hit.text: {factor.name for factor in hit.factors} for hit in result.hits}
         assert found["- 金曜の午後はデプロイしない。"] == {"words", "length"}
         assert "meaning" in found["- The deploy moved to Thursday."]
-        only = memory.search("vec: デプロイはいつですか？", min_score=0.001)
-        assert (only.hits, only.level) == ((), 2)
 
 
-def test_a_document_is_as_sure_as_its_surest_line(root: Path) -> None:
+def test_a_question_is_as_sure_as_its_surest_line(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.sync()
         nonsense = "florbatz quizzle vum"
-        assert memory.search(f"lex: {nonsense}\nvec: {nonsense}").weak
-        assert not memory.search(f"lex: {nonsense}\nvec: When is the deploy?").weak
-
-
-def test_a_passage_that_says_i_is_not_who_asks(root: Path) -> None:
-    document = query_document.parse("vec: what was moved?\nhyde: I moved it")
-    assert document is not None
-    whole, _ = query_document.read(document)
-    assert not whole.first_person
+        assert ask(memory, nonsense, f"vec: {nonsense}").weak
+        assert not ask(memory, nonsense, "vec: When is the deploy?").weak
 
 
 def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.base.errors import ConfigError
 from commonplace.providers import attempts
 from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding.base import Kind
@@ -96,17 +95,14 @@ def test_further_lines_find_what_the_question_does_not(opened: Open, server: Ser
     assert "expansion" not in plain.timings_ms
 
 
-def test_only_question_and_intent_are_sent(opened: Open, server: Server) -> None:  # noqa: F811
+def test_only_the_question_is_sent(opened: Open, server: Server) -> None:  # noqa: F811
     server.answer = saying(WIDER)
     memory = opened()
     memory.search('"release" undo -rain in:memory', expand=True)
-    memory.search(f"lex: {QUESTION}\nhyde: It was undone.\nintent: of the billing service", expand=True)
-    words, lines = sent(server)
-    assert "<question>\nrelease undo\n</question>\n<intent></intent>" in words
-    assert f"<question>\n{QUESTION}\n</question>\n<intent>of the billing service</intent>" in lines
-    for text in (words, lines):
-        assert "English" in text
-        assert not any(word in text for word in ("Thursday", "Lisbon", "Rollback", SECRET, "memory"))
+    (text,) = sent(server)
+    assert "<question>\nrelease undo\n</question>" in text
+    assert "English" in text
+    assert not any(word in text for word in ("Thursday", "Lisbon", "Rollback", SECRET, "memory"))
 
 
 def test_a_day_and_nothing_else_is_not_widened(opened: Open, server: Server) -> None:  # noqa: F811
@@ -135,7 +131,7 @@ def test_an_answer_is_asked_for_once(opened: Open, server: Server) -> None:  # n
 
 def test_what_a_model_adds_counts_half(opened: Open, server: Server) -> None:  # noqa: F811
     memory = opened()
-    alone = memory.search("lex: rollback release", min_score=0.001)
+    alone = memory.search("rollback release", mode="lexical", min_score=0.001)
     server.answer = saying("lex: rollback release")
     wider = memory.search(QUESTION, expand=True, min_score=0.001)
     (typed,) = [hit.score for hit in alone.hits if "Rollback" in hit.text]
@@ -209,9 +205,7 @@ def test_nobody_is_asked_unless_it_is_wanted(opened: Open, server: Server) -> No
     [
         (QUESTION, True),  # the best hit holds one word of two
         ("zeppelin trombone", True),  # nothing is found
-        ("vec: release Thursday\nintent: moved", True),  # no vectors answer it
         ("The release moved to Thursday", False),  # clear
-        ("lex: release moved Thursday", False),
         ('undo "release"', False),  # says exactly what
         ("moved AND release", False),
         ("releas*", False),
@@ -346,7 +340,7 @@ def test_a_cap_holds(opened: Open, server: Server) -> None:  # noqa: F811
 
 @pytest.mark.parametrize(
     "question",
-    [f"release {SECRET}", f'"{SECRET}" release', f"lex: release\nintent: the one with {SECRET}"],
+    [f"release {SECRET}", f'"{SECRET}" release'],
 )
 def test_a_secret_is_sent_to_nobody(opened: Open, server: Server, question: str) -> None:  # noqa: F811
     warning = searched_anyway(opened(search__expand="on"), question)
@@ -370,12 +364,6 @@ def test_settings_that_lead_nowhere_are_a_warning(opened: Open, server: Server) 
     )
 
 
-def test_a_mistake_in_a_document_is_told_before_anybody_is_asked(opened: Open, server: Server) -> None:  # noqa: F811
-    with pytest.raises(ConfigError, match="line 2"):
-        opened(search__expand="on").search("lex: a\nb")
-    assert server.requests == []
-
-
 # --- what is taken of an answer -------------------------------------------------------------------------
 
 LINES = [("lex", "a b"), ("vec", "is it c?"), ("hyde", "It is c: d.")]
@@ -387,9 +375,6 @@ def test_lines_are_found_in_what_models_write() -> None:
         "<think>lex: no</think>\nLEX: a b\n\n  Vec : is it c?\nHyde:It is c: d.\n",
         "Here you are:\n```\nlex: a b\nvec: is it c?\nhyde: It is c: d.\n```\nAnything else?",
         '- lex: "a b"\n* **vec:** is it c?\n3. `hyde`: It is c: d.',
-        '{"lex": ["a b"], "vec": "is it c?", "hyde": ["It is c: d."]}',
-        '```json\n{"lines": [{"type": "lex", "query": "a b"}, {"type": "vec", "text": "is it c?"},'
-        ' {"type": "hyde", "text": "It is c: d."}]}\n```',
         "[lex: a b\n[vec: is it c?\n[hyde: It is c: d.",
     ]:
         assert expansion.read(text) == LINES

@@ -16,7 +16,6 @@ from commonplace.base.paths import Workspace
 from commonplace.search import journal
 from commonplace.search.journal import Journal
 from tests.cli.conftest import environment
-from tests.places import settings_file
 from tests.search.conftest import Rows
 
 ASKER = """
@@ -72,14 +71,6 @@ def test_a_question_of_a_tool_is_that_of_who_calls_it(root: Path, rows: Rows) ->
     assert rows("SELECT agent FROM openings") == [("scout",)]
 
 
-def test_several_notes_read_at_once_are_opened_one_by_one(root: Path, rows: Rows) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy")
-        memory.get_many(["memory/2026-02-1*.md", "none.md"])
-    found = rows("SELECT path FROM openings ORDER BY path")
-    assert found == [("memory/2026-02-13.md",), ("memory/2026-02-14.md",)]
-
-
 def test_reading_alone_makes_no_record(root: Path) -> None:
     with Memory.open(root) as memory:
         memory.get("MEMORY.md")
@@ -93,14 +84,6 @@ def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: p
         memory.recall("deploy")
         assert not memory.usage().recording
     assert not Workspace(root).usage.exists()
-
-
-def test_a_workspace_cannot_turn_the_record_on(root: Path) -> None:
-    settings_file(root).write_text("[usage]\nrecord = true\n")
-    with Memory.open(root, overrides={"usage.record": False}) as memory:
-        assert not memory.settings.usage.record
-    with Memory.open(root) as memory:
-        assert memory.settings.warnings[0].startswith("usage.record in ")
 
 
 def test_no_secret_and_no_private_part_reaches_the_file(root: Path) -> None:
@@ -126,7 +109,6 @@ def test_long_questions_are_cut(rows: Rows, root: Path) -> None:
 def test_every_question_can_be_recorded(root: Path, rows: Rows, question: str) -> None:
     with Memory.open(root) as memory:
         memory.search(question)
-        assert opened(memory).missed() == 0
     assert rows("SELECT count(*) FROM questions") == [(1,)]
 
 
@@ -136,32 +118,7 @@ def test_the_file_is_for_its_owner_alone(root: Path) -> None:
     assert Workspace(root).usage.stat().st_mode & 0o077 == 0
 
 
-def test_an_index_that_is_made_again_leaves_the_record_alone(root: Path, rows: Rows) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy")
-    Workspace(root).index.write_bytes(b"no database" * 1000)
-    with Memory.open(root) as memory:
-        memory.sync()
-        memory.search("rain")
-    assert rows("SELECT question FROM questions ORDER BY id") == [("deploy",), ("rain",)]
-
-
 # --- what goes ----------------------------------------------------------------------------------------
-
-
-def test_old_rows_go_with_the_next_question(root: Path, rows: Rows) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy")
-        memory.get("memory/2026-02-13.md")
-        memory.search("rain")
-        memory.get("memory/2026-02-14.md")
-    rows("UPDATE questions SET at = at - 91 * 86400 WHERE question = 'deploy'")
-    rows("UPDATE openings SET at = at - 91 * 86400 WHERE path = 'memory/2026-02-13.md'")
-    with Memory.open(root) as memory:
-        memory.search("tea")
-    assert rows("SELECT question FROM questions ORDER BY id") == [("rain",), ("tea",)]
-    assert rows("SELECT path FROM openings") == [("memory/2026-02-14.md",)]
-    assert rows("SELECT count(*) FROM hits WHERE question NOT IN (SELECT id FROM questions)") == [(0,)]
 
 
 def test_usage_drops_what_is_old_though_nothing_is_asked_any_more(root: Path, rows: Rows) -> None:
@@ -196,11 +153,10 @@ def test_many_processes_record_at_once(root: Path, rows: Rows) -> None:
     askers = [subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) for _ in range(4)]
     assert [(asker.communicate()[1], asker.returncode) for asker in askers] == [(b"", 0)] * 4
     (count,) = rows("SELECT count(*) FROM questions")[0]
-    assert count + journal.missed(Workspace(root).usage) == 80
-    assert count > 0
+    assert 0 < count <= 80
 
 
-def test_a_locked_store_is_counted_and_left_alone(root: Path, rows: Rows) -> None:
+def test_a_locked_store_is_left_alone(root: Path, rows: Rows) -> None:
     with Memory.open(root) as memory:
         memory.search("deploy")
         holder = apsw.Connection(str(Workspace(root).usage))
@@ -209,8 +165,6 @@ def test_a_locked_store_is_counted_and_left_alone(root: Path, rows: Rows) -> Non
         assert memory.search("tea").hits
         holder.execute("ROLLBACK")
         holder.close()
-        assert opened(memory).missed() == 2
-        assert memory.usage().missed == 2
     with Memory.open(root) as memory:
         memory.search("tea")
     assert rows("SELECT question FROM questions ORDER BY id") == [("deploy",), ("tea",)]
@@ -223,10 +177,7 @@ def test_a_damaged_store_costs_no_answer_and_can_be_cleared(root: Path, rows: Ro
         Workspace(root).usage.write_bytes(content)
         assert memory.search("deploy").hits
         assert memory.recall("deploy").hits
-        held = opened(memory)
-        assert held.missed() == 2
-        assert held.clear() == 0
-        assert held.missed() == 0
+        assert opened(memory).clear() == 0
     with Memory.open(root) as memory:
         memory.search("rain")
     assert rows("SELECT question FROM questions") == [("rain",)]
@@ -236,23 +187,19 @@ def test_a_folder_in_the_place_of_the_store_costs_no_answer(root: Path) -> None:
     Workspace(root).usage.mkdir(parents=True)
     with Memory.open(root) as memory:
         assert memory.search("deploy").hits
-        assert opened(memory).missed() == 1
 
 
 def test_a_full_store_costs_no_answer(root: Path, rows: Rows) -> None:
     with Memory.open(root) as memory:
         memory.search("deploy")
-        database = memory._journal._opened()
+        database = memory._journal._open()
         with database.reading() as connection:
             (pages,) = connection.execute("PRAGMA page_count").fetchall()[0]
             connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
-        asked = 1
-        while not opened(memory).missed():
+        for _ in range(30):
             assert memory.search("deploy " + "word " * 200).hits
-            asked += 1
-            assert asked < 100
-        (kept,) = rows("SELECT count(*) FROM questions")[0]
-        assert kept == asked - 1
+    (kept,) = rows("SELECT count(*) FROM questions")[0]
+    assert 0 < kept < 30
 
 
 def test_no_waiting_for_a_store_that_is_locked_for_long(root: Path) -> None:

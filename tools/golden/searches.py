@@ -25,7 +25,7 @@ OWN = (
     "What filled the disk of the primary database?", "When does my flight to Berlin leave?", "豆豆上哪所小学，哪天报到？",
     "膝盖受伤，医生说几周不能跑步？", "Kestrel 的队列为什么从 SQLite 换成 PostgreSQL？", "KES-126", "who is the king of France",
     "what did I do last week", "tea after:2026-03-01", '"aged white tea" -oolong', "path:memory deploy OR rollback", "上周三 老白茶",
-    "lex: queue postgres\nvec: why did we replace the database\nintent: decision",
+    "queue postgres why did we replace the database",
 )  # fmt: skip
 
 

@@ -110,11 +110,12 @@ def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequ
     `given` are citations of passages that the conversation holds already, which are named alone.
     """
     from commonplace.render import screen
-    from commonplace.search import pack, query_document
+    from commonplace.search import pack
+    from commonplace.search.query import parse
 
     @cache
     def pattern() -> re.Pattern[str] | None:
-        return screen.matcher(query_document.words(query))
+        return screen.matcher(parse(query).marked)
 
     blocks: list[str] = []
     data: list[dict[str, Any]] = []

@@ -106,12 +106,10 @@ def question(arguments: Mapping[str, Any]) -> str:
         if '"' in path or "\n" in path:
             raise ConfigError("path", f"{path!r} is not allowed; leave out quotation marks and line breaks")
         filters.append(f'path:"{path}"')
-    from commonplace.search import query_document, wording
+    from commonplace.search import wording
     from commonplace.search.query import DIALOGUE_CHARACTERS
 
     query, written = str(arguments["query"]), " ".join(filters)
-    if query_document.parse(query) is not None:
-        return f"{query}\nlex: {written}" if written else query
     # Before a question: an open quotation mark in it would take in what follows.
     room = max(0, DIALOGUE_CHARACTERS - len(written) - 1) if written else len(query)
     asked = wording.plain(query) if len(query) <= room else wording.words(query, room)

@@ -38,10 +38,9 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
-    beginnings; AND, OR and NOT say exactly what is wanted, AND before OR. in:, path:, type:, after:, before:,
-    on:, as-of: and keys of front matter are filters; status:tentative lists the guesses. Lines that begin
-    with lex:, vec:, hyde: or intent: say how each is to be asked. A single - reads the question from standard
-    input.
+    beginnings; AND and OR say exactly what is wanted, AND before OR. in:, path:, type:, after:, before:, on:,
+    as-of: and keys of front matter are filters; status:tentative lists the guesses. A single - reads the
+    question from standard input.
     """
     state = ctx.ensure_object(State)
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))

@@ -47,7 +47,7 @@ def ledger(case: Case) -> Iterator[Finding]:
 
 
 def usage(case: Case) -> Iterator[Finding]:
-    """See that the record of use can be read, and whether everything came into it."""
+    """See that the record of use can be read, and that hooks were in time."""
     if case.workspace is None:
         return
     path = case.workspace.usage
@@ -58,18 +58,12 @@ def usage(case: Case) -> Iterator[Finding]:
             "usage.late.mend", "`commonplace serve --daemon` keeps a server ready; --deadline waits longer"
         )
         yield Finding("stores.hooks", "warning", too_late, remedy)
-    missed, shown = journal.missed(path), paths.shown(path)
+    shown = paths.shown(path)
     told = wrong_with(path, "questions") if path.exists() else ""
     if told:
         remedy = message("usage.clear", "`commonplace usage --clear` begins a new one")
         wrong = message("usage.wrong", "the record of use {file} {what}", file=shown, what=told)
         yield Finding("stores.usage", "warning", wrong, remedy)
-    elif missed:
-        look = "look at disk and permissions; `commonplace usage --clear` begins a new one"
-        remedy = message("usage.look", look)
-        lost = "{n:question} or openings could not be recorded at once in {file}"
-        several = message("usage.missed", lost, n=missed, file=shown)
-        yield Finding("stores.usage", "warning", several, remedy)
     elif not path.exists():
         yield Finding("stores.usage", "ok", _or_off(message("usage.none", "no record of use yet"), case))
     else:

@@ -429,8 +429,6 @@ def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
     if usage.late:
         yield "too late", f"{count(usage.late, 'answer')} of hooks came after their deadline"
-    if usage.missed:
-        yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
 
 
 def _share(part: int, whole: int) -> str:

@@ -88,8 +88,8 @@ class Answerer:
     def answer(self, request: Request) -> SearchResult:
         """Answer one question from what works; it is for the caller to record it.
 
-        Raises UnknownCollection, ConfigError for a value outside its limits, a filter that means nothing and
-        a query document with a mistake; IndexUnavailable.
+        Raises UnknownCollection, ConfigError for a value outside its limits and a filter that means nothing;
+        IndexUnavailable.
         """
         request.check([source.name for source in self.store.sources])
         search = self._settings.search
@@ -294,8 +294,7 @@ class Answerer:
     def _read(self, request: Request) -> tuple[query.Query, Request, bool]:
         """Read a question; return it, and the request with what it says: lines, a time, collections.
 
-        With them comes whether it chooses its collections itself. Raises as `filters.check` and
-        `query_document.read_any` do.
+        With them comes whether it chooses its collections itself. Raises as `filters.check` does.
         """
         index, text = self.store.index, request.text
 
@@ -305,13 +304,9 @@ class Answerer:
         def is_option(word: str, beside: Sequence[str]) -> bool:
             return pipeline.holds_option(index, word, beside)
 
-        if request.lines or text.lstrip()[:6].lower().startswith(query.DOCUMENT):
-            from commonplace.search import query_document
-
-            parsed, lines = query_document.read_any(text, keys, is_option, as_lines=bool(request.lines))
-            request = request._replace(lines=(*lines, *request.lines))
-        else:
-            parsed = query.parse(text, keys, is_option)
+        parsed = query.parse(text, keys, is_option)
+        if request.lines:
+            request = request._replace(lines=(*query.of_question(parsed), *request.lines))
         if parsed.filters:
             from datetime import date
 

@@ -153,9 +153,6 @@ class Question:
         scope = self.covered
         for one in (self.query, *(line.query for line in self.request.lines)):
             scope = without(scope, one.excluded)
-            if one.required and one.negated:
-                meets = Scope((Matches(one.required),))
-                scope &= Either((without(ALL, one.negated), meets))
         return facts.within(self.index, passages, scope)
 
 

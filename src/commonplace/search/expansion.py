@@ -1,12 +1,11 @@
 """A question widened by a language model: what else to look for, in lines that weigh less than it.
 
-Nothing but the question and what is meant by it is sent, and never one that holds a secret. Whatever goes
-wrong, the search goes on without further lines and says so.
+The model gets the words of the question and the languages of the notes; a question that holds a secret is not
+sent. Whatever goes wrong, the search goes on without further lines and says so.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import without_thoughts
 from commonplace.redaction.redact import MARK, holds_secret
 from commonplace.render import screen
-from commonplace.search import query, query_document
+from commonplace.search import query
 from commonplace.search.language_model import LanguageModel
 from commonplace.search.query import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
@@ -39,7 +38,7 @@ MAX_TOKENS = 512  # some eight lines, and room for models that think first
 CLEAR, LEAD = 0.85, 0.15
 # The most lines of each kind that are taken, and characters of each; more dilute what the first ones say.
 MOST: dict[Kind, tuple[int, int]] = {"lex": (4, 200), "vec": (2, 300), "hyde": (1, 600)}
-_UNKNOWN = "the language of the question"
+_MOST_ANSWER = 20_000  # characters that are looked at
 _NOT = "the question was not expanded"
 _UNSET = "no language model is set"
 _NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
@@ -49,7 +48,6 @@ _TYPED = re.compile(
     r"^[ \t\r\f\v>*•\d.)(\[\]\"'`_|-]*+(lex|vec|hyde)[\s\"'`*_]*+[:：][\s\"'`*_]*+(.*)$",
     re.IGNORECASE | re.ASCII | re.MULTILINE,
 )
-_MOST_ANSWER = 20_000  # characters that are looked at
 
 Answer = Callable[["Request"], "tuple[SearchResult, Outcome]"]
 
@@ -67,10 +65,7 @@ class Expander:
     def __init__(
         self, workspace: Workspace, settings: Settings, languages: Callable[[], Sequence[str]]
     ) -> None:
-        """Bind to settings; nothing is opened before a question is to be expanded.
-
-        `languages` says what the notes are written in.
-        """
+        """Bind to settings and to the lookup of the notes' languages; nothing is opened yet."""
         self._settings, self._languages = settings, languages
         self._llm = LanguageModel(workspace, settings)
 
@@ -80,8 +75,8 @@ class Expander:
         return self._llm.is_set
 
     def expand(self, text: str) -> Expansion:
-        """Ask for further lines; what goes wrong is the warning. Raises ConfigError for a query document."""
-        question, intent = query_document.subject(text)
+        """Ask for further lines; a failure is the warning."""
+        question = query.parse(text).words
         if not query.terms(question):
             return Expansion()
         if not self.is_set:
@@ -89,18 +84,18 @@ class Expander:
         if MARK in text or holds_secret(text) or holds_secret(question):
             return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
         languages = self._languages()
+        written = " and ".join(languages) or "the language of the question"
         try:
-            answer = self._ask(question, intent, " and ".join(languages) or _UNKNOWN)
+            answer = self._llm.load().complete(
+                prompting.load("expand").messages(question=question, languages=written),
+                max_tokens=MAX_TOKENS,
+                deadline_s=self._settings.limits.wait_s,
+                purpose=PURPOSE,
+            )
         except CommonplaceError as error:
             return Expansion(warning=f"{_NOT} ({error})")
-        lines = tuple(_worthwhile(read(answer), question, text, both=len(languages) > 1))
+        lines = tuple(_worthwhile(read(answer.text), question, both=len(languages) > 1))
         return Expansion(lines, "" if lines else f"{_NOT}: the language model gave nothing of use")
-
-    def _ask(self, question: str, intent: str, languages: str) -> str:
-        messages = prompting.load("expand").messages(question=question, intent=intent, languages=languages)
-        deadline_s = self._settings.limits.wait_s
-        llm = self._llm.load()
-        return llm.complete(messages, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE).text
 
 
 def search(expander: Expander, request: Request, answer: Answer, *, always: bool) -> SearchResult:
@@ -110,21 +105,20 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
     does not say exactly what must be found. Nothing widens a question for a day and nothing else. Raises what
     `answer` raises.
     """
-    days = query.days(query.parse(request.text), request.now)
-    if days is not None and days.alone and not request.lines and query_document.parse(request.text) is None:
+    asked = query.parse(request.text)
+    days = query.days(asked, request.now)
+    if days is not None and days.alone:
         return answer(request)[0]
     first = None
     if not always:
         first, outcome = answer(request)
-        if not expander.is_set or _is_exact(request.text) or _is_clear(outcome):
+        is_exact = asked.lists or bool(asked.required or asked.prefixes)
+        if not expander.is_set or is_exact or _is_clear(outcome):
             return first
     began = time.perf_counter()
     found = expander.expand(request.text)
     spent = {"expansion": (time.perf_counter() - began) * 1000}
-    if not found.lines and first is not None:
-        result = first
-    else:
-        result, _ = answer(request._replace(lines=found.lines))
+    result = first if first and not found.lines else answer(request._replace(lines=found.lines))[0]
     return replace(
         result,
         warnings=(*result.warnings, *filter(None, [found.warning])),
@@ -133,90 +127,46 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
     )
 
 
-def _is_exact(text: str) -> bool:
-    if query_document.parse(text) is not None:
-        return False
-    asked = query.parse(text)
-    return asked.lists or bool(asked.required or asked.prefixes)
-
-
 def _is_clear(outcome: Outcome) -> bool:
     """Whether one passage answers so much better than all others that nothing else need be looked for."""
     best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
     return best >= CLEAR and best - second >= LEAD
 
 
-# --- what came back -------------------------------------------------------------------------------------
-
-
 def read(answer: str) -> list[tuple[Kind, str]]:
-    """Find typed lines in what a language model wrote: lines, or JSON that says the same."""
-    text = _FENCE.sub("", without_thoughts(answer[:_MOST_ANSWER])).strip()
-    if text.startswith(("{", "[")):
-        try:
-            return [(kind, said) for kind, said in _typed(json.loads(text)) if said.strip()]
-        except (ValueError, RecursionError):
-            pass  # brackets around lines
+    """Find typed lines in what a language model wrote."""
+    text = _FENCE.sub("", without_thoughts(answer[:_MOST_ANSWER]))
     lines = ((kind.lower(), said.rstrip(" \t\r\f\v\"'`*_,")) for kind, said in _TYPED.findall(text))
     return [(cast("Kind", kind), said) for kind, said in lines if said.strip()]
 
 
-def _typed(data: object, kind: Kind | None = None) -> Iterator[tuple[Kind, str]]:
-    """`{"lex": ["…"], "vec": "…"}`, or a list of `{"type": "lex", "text": "…"}`, or either inside another.
-
-    Texts without a kind of their own have that of what they stand in.
-    """
-    if isinstance(data, str):
-        yield from [(kind, data)] if kind else ()
-    elif isinstance(data, list):
-        for item in data:
-            yield from _typed(item, kind)
-    elif isinstance(data, dict):
-        label = data.pop("type", None)
-        named = label if isinstance(label, str) and label in MOST else None
-        for key, value in data.items():
-            yield from _typed(value, key if key in MOST else named)
-
-
-def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, both: bool) -> Iterator[Line]:
+def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, *, both: bool) -> Iterator[Line]:
     """Lines that say something new about what was asked; `both` says that the notes are in two scripts.
 
     A line must share a word with the question, for what shares none is about something else. Between two
     scripts no word can be shared, so one line of full text in the other may pass without.
     """
-    said = _asked_already(question, text)
+    said = {_identity(kind, question) for kind in MOST}
     left = {kind: most for kind, (most, _) in MOST.items()}
     foreign = both
     for kind, written in found:
-        line = query_document.line(kind, written[: MOST[kind][1]], EXPANDED)
-        told = _told(kind, line.query.words)
-        if not left[kind] or not line.query.terms or told in said:
+        asked = query.plain(query.clean(written[: MOST[kind][1]]))
+        identity = _identity(kind, asked.words)
+        if not left[kind] or not asked.terms or identity in said:
             continue
-        if not _related(question, line.query.words):
-            if not (foreign and kind == "lex" and _in_other_script(question, line.query.words)):
+        if not (_holds(_content(question), asked.words) or _holds(_content(asked.words), question)):
+            if not (foreign and kind == "lex" and is_wide(question) is not is_wide(asked.words)):
                 continue
             foreign = False
-        said.add(told)
+        said.add(identity)
         left[kind] -= 1
-        yield line
+        yield Line(kind, asked, EXPANDED)
 
 
-def _asked_already(question: str, text: str) -> set[tuple[str, tuple[str, ...]]]:
-    """What a question, and each line of one that has several, asks in any way."""
-    document = query_document.parse(text)
-    lines = [said for _, said in document.lines] if document else []
-    return {_told(kind, asked) for kind in MOST for asked in (question, *lines)}
-
-
-def _told(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
+def _identity(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
     """What tells two lines apart: what full text looks for, in any order; every word to the vectors."""
     words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
     return kind, tuple(words)
-
-
-def _related(question: str, other: str) -> bool:
-    """Whether two texts share a word that says something, whatever its ending, or two CJK characters."""
-    return _holds(_content(question), other) or _holds(_content(other), question)
 
 
 def _content(text: str) -> Sequence[str]:
@@ -224,9 +174,6 @@ def _content(text: str) -> Sequence[str]:
 
 
 def _holds(terms: Sequence[str], text: str) -> bool:
+    """Whether a text holds one of some terms, whatever its ending."""
     pattern = screen.matcher(terms)
     return pattern is not None and pattern.search(text) is not None
-
-
-def _in_other_script(question: str, other: str) -> bool:
-    return is_wide(question) is not is_wide(other)

@@ -1,14 +1,10 @@
-"""Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
+"""Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:` `as-of:`, and keys of front matter.
 
-`as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
-`by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them, and so does
-`status:` with a word of ours (`status:tentative`); with any other it is of front matter. `task:` keeps to the
-passages that hold such a task.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either, unless AND stands between; different ones must all hold, and so must dates
-and comparisons always.
-What only looks like one (`http://x`, `12:30`, `std::vector`, a key that no note has) is left in the question
-as words. The keys that the pages name (`KEYS`) are filters before a colon, whether or not a note has them.
+and comparisons always. `by:`, `agent:`, `session:`, `project:`, `task:` and `status:` with a word of ours
+(`status:tentative`) keep to single passages. Whatever else looks like a filter (`http://x`, `12:30`,
+`std::vector`, a key that no note has) is left in the question as words.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -45,7 +41,6 @@ TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
 KEYS = frozenset({*FILTERS, *TAGS, TASKS_IN_TEXT, "project"})
 _FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
-_NO_NUMBER = lazy(r"[-+]?0\d")  # what begins with a nought is a code, as those of the post are
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq,
 }  # fmt: skip
@@ -72,20 +67,33 @@ class Filter(NamedTuple):
     negative: bool = False
     group: int = 0
 
+    @property
+    def is_date(self) -> bool:
+        """Whether it covers days; each of several has to hold."""
+        return self.sign == ":" and self.key in DATES
 
-def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Filter, ...]]:
-    """Take the filters out of a question; `keys` are those of front matter, in lower case."""
+    @property
+    def is_as_of(self) -> bool:
+        """Whether it asks for a time in the past."""
+        return self.sign == ":" and self.key == AS_OF
+
+
+# --- taken out of a question ----------------------------------------------------------------------------
+
+
+def split(text: str, keys: Callable[[], Collection[str]] = tuple) -> tuple[str, tuple[Filter, ...]]:
+    """Take the filters out of a question; `keys` looks up those of front matter, in lower case."""
     filters: list[Filter] = []
     rest, end = "", 0
-    for match in _matches(text):
-        item = _filter(match, keys)
+    # Most questions have no sign of a filter, and to compile the expression takes 1 ms.
+    for match in () if _SIGNS.isdisjoint(text) else _FILTER.finditer(text):
+        item = _filter(match, keys) if match["key"] else None
         if item is None:
             continue
         between = text[end : match.start()]
-        if filters and _is_same(filters[-1], item) and (joined := _JOINED.fullmatch(between)):
-            is_further = joined[1] == "AND"
-            item = item._replace(group=filters[-1].group + is_further)
-            between = between.replace(joined[1], " ")
+        if filters and (joined := _JOINED.fullmatch(between)) and _is_same(filters[-1], item):
+            item = item._replace(group=filters[-1].group + (joined[1] == "AND"))
+            between = " "
         rest += f"{between} "
         end = match.end()
         filters.append(item)
@@ -94,68 +102,28 @@ def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Fil
 
 def _is_same(one: Filter, other: Filter) -> bool:
     """Whether either of two filters may hold: not of dates and comparisons, nor of what must not be."""
-    if one.negative or one.sign not in (":", "=") or (one.sign == ":" and one.key in (*DATES, AS_OF)):
-        return False
-    return one == other._replace(value=one.value, group=one.group)
+    single = one.negative or one.sign not in (":", "=") or one.is_date or one.is_as_of
+    return not single and one == other._replace(value=one.value, group=one.group)
 
 
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    """Find what may be filters; most questions have no sign of one, and to compile takes 1 ms."""
-    if not _SIGNS.isdisjoint(text):
-        yield from (match for match in _FILTER.finditer(text) if match["key"])
-
-
-def may_name_keys(text: str) -> bool:
-    """Tell whether a question holds what would be a filter if some note had such a key."""
-    return any(_built_in(match) is None for match in _matches(text))
-
-
-def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
-    """Say which filters have a key that no note has, or a path at which none lies."""
-    named = {item.key: item for item in filters if item.key in KEYS}
-    keys = facts.keys(index) if named else frozenset()
-    quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
-    paths = [item for item in filters if (item.key, item.sign) == ("path", ":")]
-    known = facts.facts(index) if paths else ()
-    nowhere = [item.value for item in paths if not any(_in_path(fact, item) for fact in known)]
-    nothing = "no note lies under path:{path}"
-    found: list[str] = [message("search.no_path", nothing, path=path) for path in nowhere]
-    return found + [
-        message("search.no_key", quoted, key=key, value=item.value)
-        for key, item in named.items()
-        if keys.isdisjoint((*TAGS, TAGS_IN_TEXT) if key in TAGS else (key,))
-    ]
-
-
-def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:
+def _filter(match: re.Match[str], keys: Callable[[], Collection[str]]) -> Filter | None:
     """A filter of ours, or one of front matter; `type:` is of front matter where it says what ours cannot."""
-    if item := _built_in(match):
-        return item
-    key, sign, value = _parts(match)
-    known = key in KEYS or (key == STATUS and value.lower() in STATUSES)
-    if key not in keys and not (sign == ":" and known):
-        return Filter(key, value) if match["key"] == "type" and sign == ":" else None
-    if sign == ":" and value.startswith(_NO_VALUES):
+    written = match["key"]
+    key, sign, negative = written.lower(), match["sign"].replace("：", ":"), bool(match["not"])
+    value = next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None).strip()
+    if sign == ":" and written in BUILT_IN and (written != "type" or value in TYPES or key not in keys()):
+        return Filter(written, value, ":", negative)
+    is_ours = sign == ":" and (key in KEYS or (key == STATUS and value.lower() in STATUSES))
+    if not (is_ours or key in keys()) or (sign == ":" and value.startswith(_NO_VALUES)):
         return None
     if sign == ":":  # the value may begin with a comparison
         signs = () if value in _COMPARED else (one for one in _COMPARED if value.startswith(one))
         sign = next(iter(signs), "")
         value = value.removeprefix(sign)
-    return Filter(key, value.strip(), sign or "=", bool(match["not"]))
+    return Filter(key, value.strip(), sign or "=", negative)
 
 
-def _built_in(match: re.Match[str]) -> Filter | None:
-    _, sign, value = _parts(match)
-    key = match["key"]
-    if key not in BUILT_IN or sign != ":" or (key == "type" and value not in TYPES):
-        return None
-    return Filter(key, value, ":", bool(match["not"]))
-
-
-def _parts(match: re.Match[str]) -> tuple[str, str, str]:
-    """Key in lower case, sign, and the value without quotation marks."""
-    value = next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None)
-    return match["key"].lower(), match["sign"].replace("：", ":"), value.strip()
+# --- what they say --------------------------------------------------------------------------------------
 
 
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
@@ -168,34 +136,87 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
                 raise ConfigError("type", f"{kind!r} is not allowed; it must be one of {', '.join(TYPES)}")
             case Filter("path", "", ":"):
                 raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
-            case Filter(key, _, ":") if key in (*DATES, AS_OF):
-                _span(item, now)
-        if (item.key, item.sign, item.negative) == (AS_OF, ":", True):
+            case _ if item.is_date or item.is_as_of:
+                _span(item.key, item.value, now)
+        if item.is_as_of and item.negative:
             raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 
-def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
-    """The notes that satisfy all filters."""
-    covered = ALL
-    groups: dict[tuple[str, str, bool, int], list[Filter]] = {}
+def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
+    """Say which filters have a key that no note has, or a path at which none lies."""
+    quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
+    found: dict[str, str] = {}
     for item in filters:
-        if item.key in DATES and item.sign == ":":
-            covered &= _dated(item, now)
-        elif (item.key, item.sign) != (AS_OF, ":"):
-            groups.setdefault((item.key, item.sign, item.negative, item.group), []).append(item)
-    of_notes: list[Sequence[Filter]] = []
-    for (key, sign, negative, _), items in groups.items():
-        if sign == ":" and key in _FIELDS:
-            scope = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
-        elif key in FILTERS or (key == STATUS and any(item.value.lower() in STATUSES for item in items)):
-            scope = _said(index, items)
-        elif key == TASKS_IN_TEXT:
-            scope = _with_task(index, items)
-        else:
-            of_notes.append(items)
-            continue
-        covered &= Not(scope) if negative else scope
-    return covered & _of_notes(index, of_notes) if of_notes else covered
+        if item.key == "path" and item.sign == ":":
+            if not any(_in_path(fact, item) for fact in facts.facts(index)):
+                path = message("search.no_path", "no note lies under path:{path}", path=item.value)
+                found[item.value] = path
+        elif item.key in KEYS:
+            of_notes = (*TAGS, TAGS_IN_TEXT) if item.key in TAGS else (item.key,)
+            if facts.keys(index).isdisjoint(of_notes):
+                found[item.key] = message("search.no_key", quoted, key=item.key, value=item.value)
+    return list(found.values())
+
+
+def as_of(filters: Sequence[Filter], now: date) -> date | None:
+    """The last day of the time that a question asks about, the earliest of several; None for now."""
+    return min((day(item.value, now) for item in filters if item.is_as_of), default=None)
+
+
+def day(text: str, now: date) -> date:
+    """The last day of a date as filters take it. Raises ConfigError."""
+    return _span(AS_OF, text, now)[1]
+
+
+def one_day(text: str, now: date) -> date:
+    """The day that a text names. Raises ConfigError for a time of several days, and for none."""
+    first, last = _span("on", text, now)
+    if first != last:
+        raise ConfigError("on", message("date.several", "{value!r} is more than one day", value=text))
+    return first
+
+
+def _span(key: str, value: str, now: date) -> tuple[date, date]:
+    """First and last day of a filter's value."""
+    from commonplace.language import dates
+
+    span = dates.read(value, now)
+    if span is None:
+        told = (
+            "{value!r} is no date that is understood;"
+            ' write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
+        )
+        raise ConfigError(key, message("date.unknown", told, value=value))
+    return span.first, span.last
+
+
+# --- what they cover ------------------------------------------------------------------------------------
+
+
+def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
+    """The passages that satisfy all filters."""
+    groups: dict[Filter, list[Filter]] = {}
+    for item in filters:
+        if not item.is_as_of:
+            groups.setdefault(item if item.is_date else item._replace(value=""), []).append(item)
+    covered = ALL
+    for group, items in groups.items():
+        scope = _scope(index, group, items, now)
+        covered &= Not(scope) if group.negative else scope
+    return covered
+
+
+def _scope(index: Index, group: Filter, items: Sequence[Filter], now: date) -> Scope:
+    """The passages that satisfy one of some filters, which differ in their value alone."""
+    key = group.key
+    if group.is_date:  # both ends belong to it; undated notes satisfy neither
+        first, last = (day.isoformat() for day in _span(key, group.value, now))
+        return Scope((Days("" if key == "before" else first, "" if key == "after" else last),))
+    if group.sign == ":" and key in _FIELDS:
+        return Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
+    if key in FILTERS or (key == STATUS and any(item.value.lower() in STATUSES for item in items)):
+        return _said(index, items)
+    return _with_task(index, items) if key == TASKS_IN_TEXT else Scope((_notes(index, items),))
 
 
 def without_session(index: Index, session: str) -> Scope:
@@ -203,9 +224,10 @@ def without_session(index: Index, session: str) -> Scope:
     return Scope((Not(_said(index, [Filter("session", session, "=")])),))
 
 
-def _of_notes(index: Index, groups: Sequence[Sequence[Filter]]) -> In:
-    """The notes that satisfy filters on their paths and front matter, one of each group."""
-    notes = (fact.id for fact in facts.facts(index) if all(_agrees(fact, items) for items in groups))
+def _notes(index: Index, items: Sequence[Filter]) -> In:
+    """The notes whose path or front matter satisfies one of some filters."""
+    satisfies = _in_path if items[0].key == "path" and items[0].sign == ":" else _in_front_matter
+    notes = (fact.id for fact in facts.facts(index) if any(satisfies(fact, item) for item in items))
     return In("note", frozenset(notes))
 
 
@@ -217,80 +239,25 @@ def _said(index: Index, items: Sequence[Filter]) -> Scope:
         for passage, text in facts.annotated(index, FILTERS.get(key, key))
         if key in (annotations := json.loads(text))
     }
-    said = frozenset(p for p, value in own.items() if any(_compare(value, item) for item in items))
-    others = Scope((_of_notes(index, [[item._replace(negative=False) for item in items]]),))
-    others &= Not(Scope((In("passage", frozenset(own)),)))
-    return Scope((Either((Scope((In("passage", said),)), others)),))
+    said = (passage for passage, value in own.items() if any(_compare(value, item) for item in items))
+    others = Scope((_notes(index, items), Not(Scope((In("passage", frozenset(own)),)))))
+    return _either(said, others)
 
 
 def _with_task(index: Index, items: Sequence[Filter]) -> Scope:
     """The passages that hold such a task; all of a note of which front matter alone says so."""
     from commonplace.markdown import wiki
 
-    notes = _of_notes(index, [[item._replace(negative=False) for item in items]])
-    held: set[int] = set()
-    telling: set[int] = set()
-    for row in index.passages(index.select(Scope((notes,)), struck=True)):
-        states = set(filter(None, map(wiki.task, row.text.splitlines())))
-        if states:
-            telling.add(row.note_id)
-        if any(_compare(state, item) for state in states for item in items):
-            held.add(row.id)
-    others = Scope((In("note", notes.values - telling),))
-    return Scope((Either((Scope((In("passage", frozenset(held)),)), others)),))
+    notes = _notes(index, items)
+    rows = index.passages(index.select(Scope((notes,)), struck=True))
+    tasks = {row.id: set(filter(None, map(wiki.task, row.text.splitlines()))) for row in rows}
+    telling = {row.note_id for row in rows if tasks[row.id]}
+    held = (id_ for id_, states in tasks.items() if any(_compare(s, item) for s in states for item in items))
+    return _either(held, Scope((In("note", notes.values - telling),)))
 
 
-def _span(item: Filter, now: date) -> tuple[str, str]:
-    """First and last day of a filter's value."""
-    from commonplace.language import dates
-
-    span = dates.read(item.value, now)
-    if span is None:
-        told = (
-            "{value!r} is no date that is understood;"
-            ' write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
-        )
-        raise ConfigError(item.key, message("date.unknown", told, value=item.value))
-    return span.first.isoformat(), span.last.isoformat()
-
-
-def as_of(filters: Sequence[Filter], now: date) -> date | None:
-    """The last day of the time that a question asks about, the earliest of several; None for now."""
-    from datetime import date
-
-    days = [_span(item, now)[1] for item in filters if item.key == AS_OF and item.sign == ":"]
-    return date.fromisoformat(min(days)) if days else None
-
-
-def day(text: str, now: date) -> date:
-    """The last day of a date as filters take it. Raises ConfigError."""
-    from datetime import date
-
-    return date.fromisoformat(_span(Filter(AS_OF, text), now)[1])
-
-
-def one_day(text: str, now: date) -> date:
-    """The day that a text names. Raises ConfigError for a time of several days, and for none."""
-    from datetime import date
-
-    first, last = _span(Filter("on", text), now)
-    if first != last:
-        raise ConfigError("on", message("date.several", "{value!r} is more than one day", value=text))
-    return date.fromisoformat(first)
-
-
-def _dated(item: Filter, now: date) -> Scope:
-    """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
-    first, last = _span(item, now)
-    days = Days("" if item.key == "before" else first, "" if item.key == "after" else last)
-    covered = Scope((days,))
-    return Scope((Not(covered),)) if item.negative else covered
-
-
-def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:
-    """Whether a note satisfies one of these filters, or none of negative ones; all have one key."""
-    wanted = _in_path if items[0].key == "path" and items[0].sign == ":" else _in_front_matter
-    return any(wanted(fact, item) for item in items) is not items[0].negative
+def _either(passages: Iterable[int], others: Scope) -> Scope:
+    return Scope((Either((Scope((In("passage", frozenset(passages)),)), others)),))
 
 
 def _in_path(fact: NoteFacts, item: Filter) -> bool:
@@ -309,17 +276,13 @@ def _globs(plain: str) -> Globs:
 
 def _in_front_matter(fact: NoteFacts, item: Filter) -> bool:
     if item.key in TAGS:
-        tags = (tag for key in (*TAGS, TAGS_IN_TEXT) for tag in _tags(fact.metadata.get(key)))
-        if any(_compare(tag, item) or _is_nested(tag, item) for tag in tags):
+        above = caseless(item.value.removeprefix("#"))
+        tags = [tag for key in (*TAGS, TAGS_IN_TEXT) for tag in _tags(fact.metadata.get(key))]
+        nested = item.sign == "=" and above and any(caseless(tag).startswith(f"{above}/") for tag in tags)
+        if nested or any(_compare(tag, item) for tag in tags):
             return True
     value = fact.metadata.get(item.key)
     return any(_compare(one, item) for one in (value if isinstance(value, list) else [value]))
-
-
-def _is_nested(tag: str, item: Filter) -> bool:
-    """Whether a tag is one below another (`project/kestrel` below `project`)."""
-    above = caseless(item.value.removeprefix("#"))
-    return item.sign == "=" and bool(above) and caseless(tag).startswith(f"{above}/")
 
 
 def _tags(value: object) -> list[str]:
@@ -344,8 +307,6 @@ def _compare(value: object, item: Filter) -> bool:
 
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    if isinstance(value, str) and _NO_NUMBER.match(value):
         return None
     try:
         return float(value)

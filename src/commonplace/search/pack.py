@@ -22,6 +22,7 @@ from commonplace.markdown import fences
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
 from commonplace.render import hits as render
 from commonplace.render import screen
+from commonplace.search import query
 from commonplace.search.dedupe import SENTENCE, Repeats
 from commonplace.types import Hit, Recall, SearchResult
 from commonplace.types.results import WEAK
@@ -145,9 +146,7 @@ def compose(hits: Sequence[Hit], budget: int) -> Block:
 
 def mix(hits: Sequence[Hit], budget: int, question: str) -> Block:
     """Compose a block in layers, as scores and counts allow; what does not fit may in a lower layer."""
-    from commonplace.search import query_document  # a hook asks for whole passages
-
-    pattern = screen.matcher(query_document.words(question))
+    pattern = screen.matcher(query.parse(question).marked)
 
     def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
         full = hit.score >= FULL_SCORE and taken.count(FULL) < FULL_COUNT

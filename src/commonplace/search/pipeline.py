@@ -281,11 +281,8 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     elif asked.unwanted:
         words, read = ", ".join(asked.unwanted), "read as an exclusion: {words}"
         outcome.warnings.append(message("search.excluded", read, words=words))
-    if operators := ", ".join(one for one in asked.operators if one != "NOT"):
+    if operators := ", ".join(asked.operators):
         outcome.warnings.append(message("search.read", "read as operators: {operators}", operators=operators))
-    if asked.operators and "(" in asked.text:
-        flat = "parentheses group nothing: AND binds before OR"
-        outcome.warnings.append(message("search.flat", flat))
     if not asked.filters and not query.may_filter(asked.text):
         return covered
     from datetime import date
@@ -293,10 +290,6 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     from commonplace.search import filters
 
     outcome.warnings += filters.warnings(index, asked.filters)
-    if asked.stray:
-        operators = " and ".join(asked.stray)
-        whole = "filters hold for the whole question: {operators} beside one counts for nothing"
-        outcome.warnings.append(message("search.operators", whole, operators=operators))
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 

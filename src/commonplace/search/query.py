@@ -1,18 +1,17 @@
 """What a person typed, as a question the index can answer; nothing typed is ever a syntax error.
 
-Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found where something
-holds them, `-word` and `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR` and `NOT` say
-exactly what is wanted, AND before OR, without nesting. `in:`, `after:` and their like are filters
-(`filters.py`).
-Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole, in parts and in other spellings
-(`language.identifiers`).
+Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found where a passage
+holds them; `-word`, `-"phrase"` and `NOT word` must not, `word*` matches beginnings. `AND` and `OR` demand
+exactly what they say, AND before OR, without nesting. `in:`, `after:` and their like are filters
+(`filters.py`). Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole, in parts and in other
+spellings (`language.identifiers`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from commonplace import language
@@ -36,9 +35,8 @@ else:
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
 MAX_TERMS = 512
 MAX_SPELLINGS = 48
-MAX_ITEMS = 128  # words and operators of a question with operators
+MAX_ITEMS = 128  # words of a question with operators
 MAX_OPTIONS = 16  # exclusions that are looked up among the notes
-DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`query_document.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 # What a person typed counts twice as much as what a language model made of it: a wider question finds more,
@@ -63,12 +61,11 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 class Query(NamedTuple):
     """A parsed question.
 
-    `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
-    that a hit must, or must not, match; `words` is the question without operators and filters, for the
-    embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
-    nothing where they are not found. `quoted` are the phrases that `required` is made of, if it is; `negated`
-    is what it denies in any of its parts; `stray` are operators beside filters that mean nothing there;
-    `operators` and `unwanted` are the others, and the exclusions, as they were typed.
+    `words` is the question without operators, exclusions and filters, for the embedder; `terms` are phrases
+    to look for, alternatives of each other; `spellings` are other ways to write them: they find and rank, and
+    count for nothing where they are not found. `required` and `excluded` are FTS5 expressions that a hit
+    must, or must not, match; `quoted` are the phrases that `required` is made of, if it is; `operators` (AND,
+    OR) and `unwanted` are as they were typed.
     """
 
     text: str
@@ -80,8 +77,6 @@ class Query(NamedTuple):
     filters: tuple[Filter, ...] = ()
     spellings: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
-    negated: str | None = None
-    stray: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()
 
@@ -98,10 +93,7 @@ class Query(NamedTuple):
 
     @property
     def lists(self) -> bool:
-        """Whether it asks for all that its filters cover, in no words or in none that say more than days.
-
-        Of one that only excludes, for all the rest.
-        """
+        """Whether it asks for all that its filters cover, or its exclusions leave, beside days alone."""
         if not (self.filters or self.excluded) or self.required or self.prefixes:
             return False
         from commonplace.search.filters import DATES
@@ -133,7 +125,7 @@ class Query(NamedTuple):
 
     @property
     def marked(self) -> tuple[str, ...]:
-        """What to mark in a passage: all that the question may have found in it."""
+        """The words to mark in a passage: all that the question may have found in it."""
         return (*self.terms, *self.spellings, *terms(self.words), *_spellings(self.words), *self.prefixes)
 
     @property
@@ -147,6 +139,266 @@ class Query(NamedTuple):
         if self.required:
             wanted = f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
         return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
+
+
+class Line(NamedTuple):
+    """One way to ask: `lex` full text, `vec` the vectors as a question, `hyde` the vectors as a passage.
+
+    Of the last two, `query.words` is what is embedded.
+    """
+
+    kind: Kind
+    query: Query
+    weight: float = TYPED
+
+    @property
+    def exact(self) -> bool:
+        """Whether it says exactly what must be found."""
+        return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
+
+
+def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
+    """Return an ordinary question as lines: its words, and its meaning, that of its words unless said."""
+    by_meaning = asked if meaning is None else asked._replace(words=meaning)
+    return Line("lex", asked), *([Line("vec", by_meaning)] if by_meaning.words.strip() else [])
+
+
+def plain(text: str) -> Query:
+    """Take a text by its words alone: nothing in it is an operator, a demand or a filter."""
+    words = " ".join(text.split())
+    return Query(text, words, tuple(terms(words)))
+
+
+# --- parsing --------------------------------------------------------------------------------------------
+
+
+class _Item(NamedTuple):
+    """One thing typed: a word, a phrase or an operator; `sign` is that of an exclusion, `-` or `NOT `."""
+
+    text: str
+    quoted: bool = False
+    sign: str = ""
+    prefix: bool = False
+
+    @property
+    def operator(self) -> str:
+        """AND, OR, NOT; empty for a word."""
+        return self.text if self.text in ("AND", "OR", "NOT") and not (self.quoted or self.sign) else ""
+
+    @property
+    def literal(self) -> str:
+        """As FTS5 writes it, in no other spelling."""
+        return lexicon.beginning(self.text) if self.prefix else lexicon.expression(self.text)
+
+    @property
+    def expression(self) -> str:
+        """As FTS5 writes it, a word in its other spellings too."""
+        others = [] if self.quoted or self.prefix else _spellings(self.text)
+        return f"({self.literal} OR {lexicon.any_of(others)})" if others else self.literal
+
+
+def parse(
+    text: str,
+    keys: Callable[[], frozenset[str]] = frozenset,
+    is_option: IsOption = lambda word, beside: False,
+) -> Query:
+    """Parse whatever a person typed.
+
+    Where it matters, `keys` looks up the front matter's, in lower case, and `is_option` whether a note holds
+    a word with a dash before it behind other words, as options of commands stand there.
+    """
+    text, filters = _filters(clean(text), keys)
+    items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
+    items, operators = _operated(items, filtered=bool(filters))
+    items = _without_options(items, is_option)
+    words = [item for item in items if item.operator not in operators]
+    unwanted = [item for item in words if item.sign]
+    wanted = [item for item in words if not item.sign]
+    if not (wanted or filters) and len(text) > DIALOGUE_CHARACTERS:  # a list of things, not of exclusions
+        wanted, unwanted = words, []
+    asked = _demanding(items, operators) if operators else _alternatives(wanted)
+    return asked._replace(
+        text=text,
+        words=" ".join(item.text for item in wanted),
+        filters=filters,
+        excluded=" OR ".join(item.literal for item in unwanted) or None,
+        unwanted=tuple(item.sign + (f'"{item.text}"' if item.quoted else item.text) for item in unwanted),
+    )
+
+
+def _operated(items: Sequence[_Item], *, filtered: bool) -> tuple[list[_Item], tuple[str, ...]]:
+    """Make exclusions of NOT; keep AND and OR between two things, and return which there are.
+
+    In a sentence they are words: one has words that carry it, such as *the* and *is*, or is in capitals with
+    words side by side. Elsewhere an operator without an operand says nothing.
+    """
+    if not any(item.operator for item in items):
+        return list(items), ()
+    is_word = [not (item.operator or item.quoted) for item in items]
+    words = [item.text for item, own in zip(items, is_word, strict=True) if own]
+    is_loud = " ".join(words).isupper() and any(map(all, pairwise(is_word)))
+    is_bare = not filtered and all(item.operator for item in items)
+    if is_loud or is_bare or any(word.lower() in stopwords.ENGLISH for word in words):
+        return list(items), ()
+    kept: list[_Item] = []
+    former = ""
+    for item in items[:MAX_ITEMS]:
+        if not item.operator:
+            kept.append(item._replace(sign="NOT ") if former == "NOT" else item)
+        elif item.operator != "NOT" and kept and not kept[-1].operator:
+            kept.append(item)
+        former = item.operator
+    if kept and kept[-1].operator:
+        kept.pop()
+    return kept, tuple(dict.fromkeys(item.operator for item in kept if item.operator))
+
+
+def _without_options(items: list[_Item], is_option: IsOption) -> list[_Item]:
+    """Take exclusions for words that the notes hold as options of commands."""
+    others = [item.text for item in items if not (item.sign or item.operator)]
+    dashed = [item.text for item in items if item.sign == "-" and not item.quoted][:MAX_OPTIONS]
+    options = {word for word in dashed if is_option(word, others)}
+    return [item._replace(sign="") if item.text in options else item for item in items]
+
+
+def _demanding(items: Sequence[_Item], operators: tuple[str, ...]) -> Query:
+    """A question with operators: each hit must hold all that stands between two OR."""
+    parts: list[list[str]] = [[]]
+    for item in items:
+        if item.operator == "OR":
+            parts.append([])
+        elif not (item.operator or item.sign):
+            parts[-1].append(f"({item.expression})")
+    required = " OR ".join(f"({' AND '.join(part)})" for part in parts if part)
+    return Query("", "", (), required=required or None, operators=operators)
+
+
+def _alternatives(wanted: Sequence[_Item]) -> Query:
+    """A question of words and phrases."""
+    words = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
+    quoted = tuple(item.text for item in wanted if item.quoted)
+    required = " AND ".join(map(lexicon.expression, quoted))
+    prefixes = tuple(item.text for item in wanted if item.prefix)
+    if len(prefixes) == len(wanted):  # beginnings alone: what else could be meant?
+        required = " OR ".join(map(lexicon.beginning, prefixes))
+    return Query(
+        "",
+        "",
+        tuple(terms(words)),
+        required=required or None,
+        prefixes=prefixes,
+        spellings=tuple(_spellings(words)),
+        quoted=quoted,
+    )
+
+
+def may_filter(text: str) -> bool:
+    """Whether a text may hold filters: a dialogue has none."""
+    return len(text) <= DIALOGUE_CHARACTERS and any(sign in text for sign in ":：<>=")
+
+
+def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[Filter, ...]]:
+    """The question without its filters, and these."""
+    if not may_filter(text):
+        return text, ()
+    from commonplace.search import filters
+
+    return filters.split(text, cache(keys))
+
+
+def clean(text: str) -> str:
+    """Replace what no text holds (NUL bytes, halves of surrogates), fold letters and blanks, cut the rest."""
+    text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return lexicon.figures(language.fold_width(language.seen(text)))[:MAX_CHARACTERS]
+
+
+def _items(text: str) -> Iterator[_Item]:
+    """Split a question into words, phrases and operators; what holds no letter or digit is dropped."""
+    if _NO_WORDS.isdisjoint(text):  # to compile the expression takes 1.5 ms
+        yield from (_word(word) for word in text.split() if _WORD.search(word))
+        return
+    for found in _TOKEN.finditer(text):
+        word, phrase, sign = found["word"] or "", found["phrase"] or found["marked"] or "", found["not"] or ""
+        if _WORD.search(phrase):
+            yield _Item(phrase, len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase), sign)
+        elif _WORD.search(word):
+            yield _word(word, "" if _OPTION.match(word) else sign)
+
+
+def _word(word: str, sign: str = "") -> _Item:
+    stem = word.rstrip("*")
+    prefix = stem != word and len(stem) >= 2 and _WORD.fullmatch(stem) is not None
+    return _Item(stem if prefix else word, False, sign, prefix)
+
+
+def _is_speech(phrase: str) -> bool:
+    """Whether quotation marks hold what somebody said, or stand around it, rather than a phrase to be found.
+
+    Where one mark of a dialogue is missing, the others pair the wrong way, and hold the blank between two.
+    """
+    outside = phrase[:1].isspace()
+    return outside or len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
+
+
+def terms(text: str) -> list[str]:
+    """The words worth looking for, once each, in the order of the question.
+
+    Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
+    runs become bigrams.
+    """
+    text = language.compose(_POSSESSIVE.sub("", text))
+    plain = text if text.isascii() else lexicon.RUN.sub(" ", text)
+    wide = [bigram for run in lexicon.runs(text) for bigram in lexicon.bigrams(run)]
+    found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
+    if not found.keys() - {"i"}:  # a question that is made of stop words alone
+        found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])
+    return list(found)[:MAX_TERMS]
+
+
+@lru_cache(maxsize=64)  # ranking asks for every candidate
+def _wide_share(words: str) -> float:
+    """Share of CJK among the words of a text without those of every question, two characters a word."""
+    if words.isascii():
+        return 0.0
+    folded = language.compose(words)
+    told = stopwords.without(folded)
+    wide = sum(max(1.0, len(run) / 2) for run in lexicon.cjk_runs(told))
+    latin = sum(word.lower() not in stopwords.ENGLISH for word in re.findall(r"[A-Za-z]+", told))
+    return wide / (wide + latin) if wide or latin else lexicon.cjk_share(folded)
+
+
+def with_mark(text: str) -> str:
+    """Return a question of several words with one mark at its end: without it models read it otherwise."""
+    bare = text.rstrip(" ?？")
+    if not bare[-1:].isalnum() or not (" " in bare or language.has_wide(bare)):
+        return text
+    return f"{bare}{'？' if language.has_wide(bare[-1]) else '?'}"
+
+
+def latin(text: str) -> str:
+    """The part of a text that a model for Latin scripts can read; all of it where there is none."""
+    return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text
+
+
+def _spellings(text: str) -> list[str]:
+    """Other spellings of what a question names; a dialogue names too much."""
+    if len(text) > DIALOGUE_CHARACTERS:
+        return []
+    return identifiers.spellings(language.compose(text))[:MAX_SPELLINGS]
+
+
+def _words(plain: str) -> Iterator[str]:
+    """Words that say something, and the parts of camelCase ones; who asks is the word `i`."""
+    for word in _WORD.findall(plain.replace("'", " ").replace("’", " ")):
+        lower = word.lower()
+        if lower in stopwords.FIRST_PERSON:
+            yield "i"
+        if lower not in stopwords.ENGLISH and (len(lower) > 1 or lower.isdigit()):
+            yield lower
+            yield from map(str.lower, lexicon.word_parts(word))
+
+
+# --- days ----------------------------------------------------------------------------------------------
 
 
 class Dated(NamedTuple):
@@ -222,295 +474,3 @@ def _may_name_days(query: Query) -> bool:
         return True
     text = language.fold(query.text)
     return any(sign in text for sign in rules.words("dated", languages) if not sign.isascii())
-
-
-class Line(NamedTuple):
-    """One way to ask: `lex` full text, `vec` the vectors as a question, `hyde` the vectors as a passage.
-
-    Of the last two, `query.words` is what is embedded.
-    """
-
-    kind: Kind
-    query: Query
-    weight: float = TYPED
-
-    @property
-    def exact(self) -> bool:
-        """Whether it says exactly what must be found."""
-        return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
-
-
-def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
-    """Return an ordinary question as lines: its words, and its meaning, that of its words unless said."""
-    by_meaning = asked if meaning is None else asked._replace(words=meaning)
-    return Line("lex", asked), *([Line("vec", by_meaning)] if by_meaning.words.strip() else [])
-
-
-def parse(
-    text: str,
-    keys: Callable[[], frozenset[str]] = frozenset,
-    is_option: IsOption = lambda word, beside: False,
-) -> Query:
-    """Parse whatever a person typed.
-
-    Where it matters, `keys` looks up the front matter's, in lower case, and `is_option` whether a note holds
-    a word with a dash before it behind other words, as options of commands stand there.
-    """
-    text = clean(text)
-    text, found = _filters(text, keys)
-    items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
-    items, stray = _beside_filters(items) if found else (items, ())
-    items = _without_options(_meant(items, filtered=bool(found)), is_option)
-    unlike = tuple(_unwanted(items))
-    if operators := tuple(dict.fromkeys(item.operator for item in items if item.operator)):
-        # Every hit must satisfy the question as a whole.
-        return _demanding(text, items, listing=bool(found))._replace(
-            filters=found, stray=stray, operators=operators, unwanted=unlike
-        )
-    unwanted = [item for item in items if item.negative]
-    wanted = [item for item in items if not item.negative]
-    if not wanted and not found and len(text) > DIALOGUE_CHARACTERS:  # a list of things, not of exclusions
-        wanted, unwanted, unlike = items, [], ()
-    return _alternatives(text, wanted, unwanted)._replace(filters=found, stray=stray, unwanted=unlike)
-
-
-def _meant(items: list[_Item], *, filtered: bool) -> list[_Item]:
-    """Take AND, OR and NOT for words in a sentence, and where they lack an operand.
-
-    A sentence has words that carry it, such as *the* and *is*; one in capitals has words side by side. In a
-    question with filters what lacks an operand lost it to one of these, and is left out.
-    """
-    if not any(item.operator for item in items):
-        return items
-    plain = [not (item.operator or item.quoted) for item in items]
-    words = [item.text for item, is_word in zip(items, plain, strict=True) if is_word]
-    is_loud = " ".join(words).isupper() and any(map(all, pairwise(plain)))
-    is_sentence = is_loud or any(word.lower() in stopwords.ENGLISH for word in words)
-    meant = []
-    for around in zip([_END, *items], items, [*items[1:], _END], strict=False):
-        item = around[1]
-        if not item.operator or not (is_sentence or _lacks_operand(*around)):
-            meant.append(item)
-        elif is_sentence or not filtered:
-            meant.append(_Item(item.text))
-    return meant
-
-
-def _lacks_operand(before: _Item, item: _Item, after: _Item) -> bool:
-    """Whether an operator does not stand where its operands are; NOT may follow another one, or nothing."""
-    is_open = after.operator in ("AND", "OR")
-    if item.operator == "NOT":
-        return is_open or "NOT" in (before.operator, after.operator)
-    return is_open or before.operator in ("AND", "OR", "NOT")
-
-
-def _without_options(items: list[_Item], is_option: IsOption) -> list[_Item]:
-    """Take exclusions for words that the notes hold as options of commands."""
-    others = [item.text for item in items if not (item.negative or item.operator)]
-    dashed = [item.text for item in items if item.negative and not item.quoted][:MAX_OPTIONS]
-    options = {word for word in dashed if is_option(word, others)}
-    return [item._replace(negative=False) if item.text in options else item for item in items]
-
-
-def _unwanted(items: Sequence[_Item]) -> Iterator[str]:
-    """What a question excludes, as it was typed."""
-    for before, item in zip([_Item(""), *items], items, strict=False):
-        sign = "-" if item.negative else "NOT " if before.operator == "NOT" else ""
-        if sign:
-            yield f'{sign}"{item.text}"' if item.quoted else f"{sign}{item.text}"
-
-
-def _demanding(text: str, items: Sequence[_Item], *, listing: bool) -> Query:
-    """A question with operators; one of operators alone is taken by its words, unless filters are left."""
-    parts: list[tuple[list[str], list[str]]] = [([], [])]  # between OR: what is wanted, what is not
-    words: list[str] = []
-    for before, item in zip([_END, *items[:MAX_ITEMS]], items[:MAX_ITEMS], strict=False):
-        negative = item.negative or before.operator == "NOT"
-        if item.operator == "OR":
-            parts.append(([], []))
-        elif not item.operator:
-            parts[-1][negative].append(_spelled(item, negative))
-            words += [] if negative else [item.text]
-    each = [_conjunction(wanted, unwanted) for wanted, unwanted in parts if wanted]
-    if each:
-        negated = " OR ".join(one for wanted, unwanted in parts if wanted for one in unwanted) or None
-        tree = " OR ".join(f"({part})" for part in each)
-        return Query(text, " ".join(words), (), required=tree, negated=negated)
-    if excluded := " OR ".join(one for _, unwanted in parts for one in unwanted):
-        return Query(text, "", (), excluded=excluded)
-    plain = "" if listing else " ".join(item.text for item in items)
-    return Query(text, plain, tuple(terms(plain)))
-
-
-def _conjunction(wanted: Sequence[str], unwanted: Sequence[str]) -> str:
-    """The expression of what stands between two OR."""
-    expression = " AND ".join(f"({part})" for part in wanted)
-    return f"({expression}) NOT ({' OR '.join(unwanted)})" if unwanted else expression
-
-
-def _beside_filters(items: Sequence[_Item]) -> tuple[list[_Item], tuple[str, ...]]:
-    """What is left of a question without its filters, and the OR and NOT that have lost an operand to them.
-
-    AND says what filters do anyway.
-    """
-    stray = []
-    for before, item, after in zip([_END, *items], items, [*items[1:], _END], strict=False):
-        is_open = after.operator in ("AND", "OR")
-        alone = is_open or before.operator in ("AND", "OR", "NOT")
-        if (item.operator == "OR" and alone) or (item.operator == "NOT" and is_open):
-            stray.append(item)
-    kept = [item for item in items if not any(item is one for one in stray)]
-    return kept, tuple(dict.fromkeys(item.operator for item in stray))
-
-
-def may_filter(text: str) -> bool:
-    """Whether a text may hold filters: a dialogue has none."""
-    return len(text) <= DIALOGUE_CHARACTERS and any(sign in text for sign in ":：<>=")
-
-
-def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[Filter, ...]]:
-    """The question without its filters, and these."""
-    if not may_filter(text):
-        return text, ()
-    from commonplace.search import filters
-
-    return filters.split(text, keys() if filters.may_name_keys(text) else frozenset())
-
-
-def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:
-    """A question of words, phrases and exclusions."""
-    plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
-    quoted = tuple(item.text for item in wanted if item.quoted)
-    required = " AND ".join(map(lexicon.expression, quoted))
-    prefixes = tuple(item.text for item in wanted if item.prefix)
-    if len(prefixes) == len(wanted):  # beginnings alone: what else could be meant?
-        required = " OR ".join(map(lexicon.beginning, prefixes))
-    return Query(
-        text=text,
-        words=" ".join(item.text for item in wanted),
-        terms=tuple(terms(plain)),
-        required=required or None,
-        excluded=" OR ".join(map(_literal, unwanted)) or None,
-        prefixes=prefixes,
-        spellings=tuple(_spellings(plain)),
-        quoted=quoted,
-    )
-
-
-def clean(text: str) -> str:
-    """Replace what no text holds (NUL bytes, halves of surrogates), fold letters and blanks, cut the rest."""
-    text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return lexicon.figures(language.fold_width(language.seen(text)))[:MAX_CHARACTERS]
-
-
-class _Item(NamedTuple):
-    """One thing typed: a word, a phrase, or an operator."""
-
-    text: str
-    quoted: bool = False
-    negative: bool = False
-    prefix: bool = False
-    operator: str = ""
-
-
-_END = _Item("", operator="AND")  # before the first item and behind the last one
-
-
-def _items(text: str) -> Iterator[_Item]:
-    """Split a question into words, phrases and operators; what holds no letter or digit is dropped."""
-    if _NO_WORDS.isdisjoint(text):  # to compile the expression takes 1.5 ms
-        yield from (_word(word) for word in text.split() if _WORD.search(word))
-        return
-    for found in _TOKEN.finditer(text):
-        word, phrase = found["word"] or "", found["phrase"] or found["marked"] or ""
-        if _WORD.search(phrase):
-            quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase)
-            yield _Item(phrase, quoted=quoted, negative=bool(found["not"]))
-        elif _WORD.search(word):
-            yield _word(word, bool(found["not"]) and _OPTION.match(word) is None)
-
-
-def _is_speech(phrase: str) -> bool:
-    """Whether quotation marks hold what somebody said, or stand around it, rather than a phrase to be found.
-
-    Where one mark of a dialogue is missing, the others pair the wrong way, and hold the blank between two.
-    """
-    outside = phrase[:1].isspace()
-    return outside or len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
-
-
-def _word(word: str, negative: bool = False) -> _Item:
-    if word in ("AND", "OR", "NOT"):
-        return _Item(word, operator=word)
-    stem = word.rstrip("*")
-    prefix = stem != word and len(stem) >= 2 and _WORD.fullmatch(stem) is not None
-    return _Item(stem if prefix else word, negative=negative, prefix=prefix)
-
-
-def _spelled(item: _Item, negative: bool) -> str:
-    """What finds a word or a phrase; a word that is wanted in its other spellings too."""
-    others = [] if negative or item.quoted or item.prefix else _spellings(item.text)
-    return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
-
-
-def _literal(item: _Item) -> str:
-    """One thing typed as FTS5 writes it, in no other spelling."""
-    return lexicon.beginning(item.text) if item.prefix else lexicon.expression(item.text)
-
-
-def terms(text: str) -> list[str]:
-    """The words worth looking for, once each, in the order of the question.
-
-    Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
-    runs become bigrams.
-    """
-    text = language.compose(_POSSESSIVE.sub("", text))
-    plain = text if text.isascii() else lexicon.RUN.sub(" ", text)
-    wide = [bigram for run in lexicon.runs(text) for bigram in lexicon.bigrams(run)]
-    found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
-    if not found.keys() - {"i"}:  # a question that is made of stop words alone
-        found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])
-    return list(found)[:MAX_TERMS]
-
-
-@lru_cache(maxsize=64)  # ranking asks for every candidate
-def _wide_share(words: str) -> float:
-    """Share of CJK among the words of a text without those of every question, two characters a word."""
-    if words.isascii():
-        return 0.0
-    folded = language.compose(words)
-    told = stopwords.without(folded)
-    wide = sum(max(1.0, len(run) / 2) for run in lexicon.cjk_runs(told))
-    latin = sum(word.lower() not in stopwords.ENGLISH for word in re.findall(r"[A-Za-z]+", told))
-    return wide / (wide + latin) if wide or latin else lexicon.cjk_share(folded)
-
-
-def with_mark(text: str) -> str:
-    """Return a question of several words with one mark at its end: without it models read it otherwise."""
-    bare = text.rstrip(" ?？")
-    if not bare[-1:].isalnum() or not (" " in bare or language.has_wide(bare)):
-        return text
-    return f"{bare}{'？' if language.has_wide(bare[-1]) else '?'}"
-
-
-def latin(text: str) -> str:
-    """The part of a text that a model for Latin scripts can read; all of it where there is none."""
-    return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text
-
-
-def _spellings(text: str) -> list[str]:
-    """Other spellings of what a question names; a dialogue names too much."""
-    if len(text) > DIALOGUE_CHARACTERS:
-        return []
-    return identifiers.spellings(language.compose(text))[:MAX_SPELLINGS]
-
-
-def _words(plain: str) -> Iterator[str]:
-    """Words that say something, and the parts of camelCase ones; who asks is the word `i`."""
-    for word in _WORD.findall(plain.replace("'", " ").replace("’", " ")):
-        lower = word.lower()
-        if lower in stopwords.FIRST_PERSON:
-            yield "i"
-        if lower not in stopwords.ENGLISH and (len(lower) > 1 or lower.isdigit()):
-            yield lower
-            yield from map(str.lower, lexicon.word_parts(word))

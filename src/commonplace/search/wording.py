@@ -7,7 +7,6 @@ questions come first, then the last sentence, the first, and the others backward
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from commonplace import language
@@ -33,7 +32,6 @@ _MARKS = lazy(r'["“”„«»「」『』]')
 _DASH = lazy(r"(?<!\S)-+(?=\w)")
 _OPERATOR = lazy(r"(?<!\S)(?:AND|OR|NOT)(?!\S)")
 _SIGN = lazy(r"(?<!\S)(-?[^\W\d][\w-]*+(?:>=|<=|[:：><=]))(?=\S)(?!//|[:\\])")
-_DOCUMENT = lazy(rf"\A({'|'.join(query.DOCUMENT)})[ \t]*:", re.IGNORECASE)
 
 
 def words(message: str, most: int = MOST) -> str:
@@ -45,7 +43,7 @@ def plain(text: str) -> str:
     """Return a question in which phrases and exclusions are all that is left of the query language."""
     text = language.fold_signs(query.clean(public(text))).translate(_BLANK)
     text = _OPERATOR.sub(lambda operator: operator[0].lower(), " ".join(text.split()))
-    return _DOCUMENT.sub(r"\1 ", _SIGN.sub(r"\1 ", text))
+    return _SIGN.sub(r"\1 ", text)
 
 
 def asked(message: str, most: int = MOST) -> str:

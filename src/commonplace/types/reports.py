@@ -259,12 +259,11 @@ class Usage:
     most_found: tuple[NoteUse, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     never_found: tuple[NoteInfo, ...] = ()
-    missed: int = 0
     late: int = 0
 
     JSON: ClassVar = (
         "recording store since days answered opened median_ms tokens all_tokens"
-        " most_found unanswered never_found missed late questions"
+        " most_found unanswered never_found late questions"
     )
 
     @property
