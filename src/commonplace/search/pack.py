@@ -31,8 +31,9 @@ FORMS = ("full", "mixed")  # of a block
 FULL, SNIPPET, INDEX = "full", "snippet", "index"
 FULL_SCORE, FULL_COUNT, SNIPPET_SCORE, SNIPPET_COUNT = 0.6, 3, 0.4, 5  # of the layers of a mixed block
 SNIPPET_TOKENS, _WORD = 40, 80  # at most: tokens of a snippet, characters of a word
-# What a text is cut behind, rather than behind any word.
-_SENTENCE_END, _CLAUSE_END = lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]")
+_SENTENCE_END, _CLAUSE_END, _WORD_END = (
+    lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]"), lazy(r"\S(?=\s)"),
+)  # fmt: skip
 _ROWS = "More notes, by reference:"
 # A hit whose meaning was weighed and that still has less than this share of the best score only fills the
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where
@@ -85,48 +86,30 @@ def near_best(message: str, result: SearchResult) -> SearchResult:
 def recall(
     result: SearchResult, budget: int, settings: Settings, form: str | None = None, *, strict: bool = False
 ) -> Recall:
-    """Compose the block of a search, with what the search has to say. Raises ConfigError for a form.
+    """Compose the block of a search, with the warnings of the search. Raises ConfigError for a form.
 
-    A `strict` one has nothing where nothing clearly answers.
+    A `strict` one is empty where nothing clearly answers.
     """
     form = form or settings.layer
     if form not in FORMS:
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
     # Without what is tentative, unless wanted, and what no longer holds, unless nothing else answers.
-    guesses = [hit for hit in result.hits if "tentative" in hit.labels]
-    if guesses and settings.tentative:
-        guesses = []
+    guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in result.hits if hit not in guesses]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
-    weak = result.weak or _says_less(hits, guesses)
+    best, guess = (max((hit.score for hit in some), default=0.0) for some in (hits, guesses))
+    weak = result.weak or best < CLEAR_BESIDE * guess
     if weak:  # of a strict search comes what triggers and instructions call for though nothing answers
         hits = [] if strict and not result.weak else worth_telling(hits)[:WEAK_HITS]
     block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query)
     least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
-        query=result.query,
-        text=block.text,
-        tokens=tokens.about(block.text),
-        budget=budget,
-        hits=block.hits,
-        level=result.level,
-        left_out=block.left_out,
-        stale=result.stale,
-        warnings=result.warnings,
-        all_tokens=result.all_tokens,
-        layers=block.layers,
-        weak=weak,
-        listing=result.listing,
-        tentative=sum(hit.score >= least for hit in worth_telling(guesses)),
-        confidence=result.confidence,
+        query=result.query, text=block.text, tokens=tokens.about(block.text), budget=budget, hits=block.hits,
+        level=result.level, left_out=block.left_out, stale=result.stale, warnings=result.warnings,
+        all_tokens=result.all_tokens, layers=block.layers, weak=weak, listing=result.listing,
+        tentative=sum(hit.score >= least for hit in worth_telling(guesses)), confidence=result.confidence,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
-    )
-
-
-def _says_less(hits: Sequence[Hit], guesses: Sequence[Hit]) -> bool:
-    """Whether what is left clearly answers no more, as the answer was a guess that is left out."""
-    best, guess = (max((hit.score for hit in some), default=0.0) for some in (hits, guesses))
-    return best < CLEAR_BESIDE * guess
+    )  # fmt: skip
 
 
 def compose(hits: Sequence[Hit], budget: int) -> Block:
@@ -236,58 +219,45 @@ def numbered(hits: Sequence[Hit]) -> str:
 
 def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
     """Cut a hit to the sentences around the most words of the question, and its lines to theirs."""
-    parts = [(found.start(), found.end()) for found in SENTENCE.finditer(hit.text)]
-    if not parts or tokens.about(hit.text) <= SNIPPET_TOKENS:
+    whole = hit.text
+    parts = [(found.start(), found.end()) for found in SENTENCE.finditer(whole)]
+    if not parts or tokens.about(whole) <= SNIPPET_TOKENS:
         return hit
-    weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]
-    start, end = _extended(hit.text, parts, weights.index(max(weights)))
-    text = hit.text[start:end]
-    if not _fits(text):
-        start, text = _around(text, pattern, start)
-    line = hit.start_line + hit.text.count("\n", 0, start) - hit.lead
+    weights = [len(screen.matches(whole[slice(*part)], pattern)) for part in parts]
+    first = last = weights.index(max(weights))
+
+    def fits(first: int, last: int) -> bool:
+        return tokens.about(whole[parts[first][0] : parts[last][1]].strip()) <= SNIPPET_TOKENS
+
+    while last + 1 < len(parts) and fits(first, last + 1):
+        last += 1
+    while first and fits(first - 1, last):
+        first -= 1
+    start, text = parts[first][0], whole[parts[first][0] : parts[last][1]]
+    if not fits(first, last):
+        begin, text = _around(text, pattern)
+        start += begin
+    line = hit.start_line + whole.count("\n", 0, start) - hit.lead
     line += len(text) - len(text.lstrip("\n"))
     text = text.strip("\n").rstrip()
-    last = max(hit.start_line, min(hit.end_line, line + text.count("\n")))
-    first = max(hit.start_line, min(line, hit.end_line))
-    return replace(hit, text=fences.closed(text), start_line=first, end_line=last, lead=0)
+    ends = max(hit.start_line, min(hit.end_line, line + text.count("\n")))
+    begins = max(hit.start_line, min(line, hit.end_line))
+    return replace(hit, text=fences.closed(text), start_line=begins, end_line=ends, lead=0)
 
 
-def _extended(text: str, parts: Sequence[tuple[int, int]], place: int) -> tuple[int, int]:
-    """Extend a part by those behind it, then by those before it, as far as all fits; return its span."""
-    first = last = place
-    fits = _fits(text[slice(*parts[place])])
-    # A blank part adds nothing at an end, so that what fits is not measured again with each of many.
-    while fits and last + 1 < len(parts):
-        start, end = parts[last + 1]
-        if not (text[start:end].isspace() or _fits(text[parts[first][0] : end])):
-            break
-        last += 1
-    while fits and first > 0:
-        start, end = parts[first - 1]
-        if not (text[start:end].isspace() or _fits(text[start : parts[last][1]])):
-            break
-        first -= 1
-    return parts[first][0], parts[last][1]
-
-
-def _fits(text: str) -> bool:
-    return tokens.about(text.strip()) <= SNIPPET_TOKENS
-
-
-def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int, str]:
+def _around(text: str, pattern: re.Pattern[str] | None) -> tuple[int, str]:
     """A long sentence cut around the first word of the question that it holds, with ellipses."""
     found = screen.matches(text, pattern)
-    begin = max(0, found[0][0] - SNIPPET_TOKENS // 2) if found else 0
-    if begin and (gap := re.compile(r"(?<=\s)\S").search(text, begin, found[0][1])):
+    word = found[0] if found else (0, 0)
+    begin = max(0, word[0] - SNIPPET_TOKENS // 2)
+    if begin and (gap := re.compile(r"(?<=\s)\S").search(text, begin, word[1])):
         begin = gap.start()
-    end = len(text)
-    while end > begin and tokens.about(f"…{text[begin:end]}…") > SNIPPET_TOKENS:
-        end -= max(1, (end - begin) // 20)
-    if end < len(text):
-        _, length = next(screen.rows(text[begin:], screen.cells(text[begin:end])))
-        end = begin + min(length, end - begin)
+    room = 4 * SNIPPET_TOKENS - 2  # without the ellipses
+    lengths = range(1, len(text) - begin + 1)
+    length = bisect_left(lengths, True, key=lambda n: tokens.quarters(text[begin : begin + n]) > room)
+    end = _break(text, word[1], begin + length)
     before, after = "…" if begin else "", "…" if end < len(text) else ""
-    return start + begin, f"{before}{text[begin:end].strip()}{after}"
+    return begin, f"{before}{text[begin:end].strip()}{after}"
 
 
 def shortened(hit: Hit, budget: int) -> Hit | None:
@@ -295,51 +265,37 @@ def shortened(hit: Hit, budget: int) -> Hit | None:
 
     `…` stands in the place of what is left out.
     """
-    lines = hit.text.split("\n")
 
-    def of(count: int) -> Hit:
-        last = max(hit.start_line, hit.end_line - (len(lines) - count))
-        text = fences.closed("\n".join(lines[:count]))
-        return replace(hit, text=text + f"\n{screen.ELLIPSIS}" * (count < len(lines)), end_line=last)
+    def begun(length: int, mark: str) -> Hit:
+        last = max(hit.start_line, hit.end_line - hit.text.count("\n", length))
+        return replace(hit, text=fences.closed(hit.text[:length].rstrip()) + mark, end_line=last)
 
-    # The more lines, the more tokens: half of those that are left are looked at each time.
-    most = bisect_left(
-        range(1, len(lines)), True, key=lambda count: tokens.about(framed([of(count)])) > budget
-    )
-    while most and not any(lines[:most]):
-        most -= 1
-    if most:
-        return of(most)
-    line = lines[0][: 4 * budget + _WORD]  # a token has at most four characters
-    if not any(map(str.isalnum, line)):
-        return None
-    first = of(1)
+    def most(lengths: Sequence[int], mark: str) -> int:
+        """The most of some lengths that fits; the more characters, the more tokens."""
+        too_long = bisect_left(
+            lengths, True, key=lambda length: tokens.about(framed([begun(length, mark)])) > budget
+        )
+        return lengths[too_long - 1] if too_long else 0
 
-    def begun(length: int) -> Hit:
-        return replace(first, text=fences.closed(f"{line[:length].rstrip()}{screen.ELLIPSIS}"))
-
-    longest = bisect_left(
-        range(1, len(line)), True, key=lambda length: tokens.about(framed([begun(length)])) > budget
-    )
-    length = _break(line, longest)
-    return begun(length) if any(map(str.isalnum, line[:length])) else None
+    lines = most([found.start() for found in re.finditer("\n", hit.text)], f"\n{screen.ELLIPSIS}")
+    if hit.text[:lines].strip():
+        return begun(lines, f"\n{screen.ELLIPSIS}")
+    line = hit.text.partition("\n")[0][: 4 * budget + _WORD]  # a token has at most four characters
+    length = _break(line, 0, most(range(1, len(line)), screen.ELLIPSIS))
+    return begun(length, screen.ELLIPSIS) if any(map(str.isalnum, line[:length])) else None
 
 
-def _break(text: str, longest: int) -> int:
-    """Where to cut a text to at most some characters: behind a sentence, a clause, else a word.
-
-    A sentence or a clause keeps half of what fits; a word is cut where there is none before it.
-    """
-    if longest <= 0:
-        return 0
-    text = text[: longest + _WORD]  # what follows decides where a word ends, and no more
-    _, end = next(screen.rows(text, screen.cells(text[:longest])))
-    end = min(end, longest) if any(map(str.isalnum, text[:end])) else longest
-    for pattern in (_SENTENCE_END, _CLAUSE_END):
-        ends = [found.end() for found in pattern.finditer(text, 0, end)]
-        if ends and 2 * ends[-1] >= end:
+def _break(text: str, start: int, longest: int) -> int:
+    """Where to cut a text: behind a sentence or a clause that keeps half of what fits, else behind a word."""
+    if longest >= len(text):
+        return len(text)
+    text = text[: longest + 1]  # what follows decides where a word ends
+    for pattern, least in ((_SENTENCE_END, longest // 2), (_CLAUSE_END, longest // 2), (_WORD_END, 0)):
+        ends = [found.end() for found in pattern.finditer(text, start)]
+        ends = [end for end in ends if max(1, least) <= end <= longest]
+        if ends and any(map(str.isalnum, text[: ends[-1]])):
             return ends[-1]
-    return end
+    return longest
 
 
 # --- citations ------------------------------------------------------------------------------------------
