@@ -30,7 +30,7 @@ from November 2024 to February 2025 = 2024-11-01 2025-02-28 | 2026年2月13日�
 Easter of 2025 = 2025-04-18 2025-04-21 | the week before 2026-02-13 = 2026-02-06 2026-02-12
 2024年春节 = 2024-02-09 2024-02-16 | 2024年年底 = 2024-12-01 2024-12-31 | 2025年腊月十八 = 2026-02-05
 2024年大年初二 = 2024-02-11 | 2024年小年 = 2024-02-02 2024-02-03 | 2025年上半年 = 2025-01-01 2025-06-30
-2025年闰六月初三 = 2025-07-27
+2025年闰六月初三 = 2025-07-27 | 2027-W03 = 2027-01-18 2027-01-24 | 2025年第46周 = 2025-11-10 2025-11-16
 """
 RELATIVE = """
 Feb 13 = 2026-02-13 | what did I eat the 4th of march = 2026-03-04 | notes the 3rd Of may = 2025-05-03
@@ -67,6 +67,11 @@ the day before last Monday = 2026-03-15 | the month after February = 2026-03-01 
 the week before last = 2026-03-02 2026-03-08 | two weekends ago = 2026-03-07 2026-03-08
 over the weekend = 2026-03-14 2026-03-15 | at the end of the month = 2026-02-21 2026-02-28
 the beginning of this year = 2026-01-01 2026-01-31 | end of last year = 2025-12-01 2025-12-31
+in spring = 2026-03-01 2026-05-31 | since the summer = 2025-06-01 2026-03-18
+in the first quarter = 2026-01-01 2026-03-31 | in week 46 = 2025-11-10 2025-11-16 | 春天做了什么 = 2026-03-01 2026-05-31
+第46周 = 2025-11-10 2025-11-16 | the next two weeks = 2026-03-18 2026-04-01 | in three days = 2026-03-21
+the coming week = 2026-03-23 2026-03-29 | in the coming days = 2026-03-18 2026-03-25
+接下来两周 = 2026-03-18 2026-04-01 | 三天后复查 = 2026-03-21 | 未来几天 = 2026-03-18 2026-03-25
 last summer = 2025-06-01 2025-08-31 | last winter = 2025-12-01 2026-02-28
 去年春节去了哪里 = 2025-01-28 2025-02-04 | 国庆节 = 2025-10-01 2025-10-07
 聖誕節前一週 = 2025-12-18 2025-12-24 | 元宵 = 2026-03-03 | 端午节后两天 = 2025-06-01 2025-06-02
@@ -93,7 +98,8 @@ a summer house by the sea | in the fall of Rome | 每个周末都跑步 | 三个
 从小年纪轻轻就会 | 清明上河图 | 政治清明 | 十一个人 | 十一 | 第十一期间 | 二十一假期 | 冬至线 | 从冬至春
 建立春天般的友谊 | 青春分享会 | 秋分手了 | 大雪 | 雨水很多 | 小满和谷雨都来了 | 腊八粥 | 大寒潮
 初二的学生 | 大年夜饭 | 真正月薪 | 以上半年份 | 晚上 | 初五一起去 | 成立夏令营 | 10/20 of them
-on 10/20 hosts | on 3/4 | 前三季度 | 两三季度 | FAQ1的回答 | Q1: 你好
+the first quarter of the game | week 3 of the training | 第一周训练 | 听春天的故事 | spring water
+in two weeks I read it | on 10/20 hosts | on 3/4 | 前三季度 | 两三季度 | FAQ1的回答 | Q1: 你好
 """
 
 
@@ -257,13 +263,40 @@ def test_every_spelling_of_a_day_is_read_as_that_day(day: date) -> None:
         assert (span.first, span.last) == (day, day), spelling
 
 
-def test_whether_a_text_names_a_day() -> None:
-    (sought,) = dates.spans("10 October 2026", date(2026, 11, 26))
-    for text in ("- 2026-10-10 A film", "on 10 Oct.", "10月10日看电影", "x\n\nSaturday, October 10th, 2026"):
-        assert dates.names(text, sought, date(2026, 11, 26))
-    assert dates.names("on 10 October", sought, date(2026, 2, 1))  # which comes then
-    for text in ("in October 2026", "10 October 2025", "yesterday", "2026-10-11", ""):
-        assert not dates.names(text, sought, date(2026, 11, 26))
+COMING = """
+dentist on 9 April at 10 = 2026-04-09 | 12月3日去看牙 = 2025-12-03
+on Friday = 2026-03-20 | by Monday = 2026-03-23 | 周二家长会 = 2026-03-24 | last Friday = 2026-03-13
+at the weekend = 2026-03-21 2026-03-22 | at the end of the month = 2026-03-21 2026-03-31
+in January = 2026-01-01 2026-01-31 | from 28 March to 3 April = 2026-03-28 2026-04-03
+at Christmas = 2025-12-25 | 月底 = 2026-03-21 2026-03-31 | in summer = 2026-06-01 2026-08-31
+"""
+
+
+def test_what_a_plan_says_may_lie_ahead() -> None:
+    for text, first, last in rows(COMING):
+        (span,) = dates.spans(text, NOW, coming=True)
+        assert (str(span.first), str(span.last)) == (first, last), text
+    for day, of in {
+        "2026-11-12": "2027-01-10",
+        "2026-02-01": "2026-01-10",
+        "2026-06-30": "2026-01-10",
+    }.items():
+        assert str(dates.spans("10 January", date.fromisoformat(day), coming=True)[0].first) == of
+
+
+def test_what_a_text_names_within_some_days() -> None:
+    (sought,) = dates.spans("October 2026", NOW)
+    for text, day in {
+        "- 2026-10-10 A film": "2026-10-10",
+        "x\n\nSaturday, October 10th, or on 3 Oct.": "2026-10-03",
+        "10月10日看电影": "2026-10-10",
+        "in October": "2026-10-01 to 2026-10-31",
+    }.items():
+        named = dates.named(text, sought, date(2026, 9, 26))
+        assert named is not None
+        assert named.written == day
+    for text in ("in 2026", "10 October 2025", "tomorrow", "2026-11-11", ""):
+        assert dates.named(text, sought, date(2026, 9, 26)) is None
 
 
 def test_with_full_stops_the_day_is_first() -> None:

@@ -352,3 +352,63 @@ def test_notes_of_other_days_may_write_a_day_in_another_way(tmp_path: Path, writ
     with Memory.open(tmp_path) as memory:
         memory.sync()
         assert "Hangzhou" in memory.search(asked, now=NOW).hits[0].text
+
+
+# --- days that texts name -------------------------------------------------------------------------------
+
+PLANS = {
+    "memory/2026-11-12.md": "# 2026-11-12\n\n- 牙疼，约了王医生，12 月 3 日上午十点。\n\n## Evening\n\n- Quiet.\n",
+    "memory/2026-11-19.md": "# 2026-11-19\n\n- The boiler is inspected next Friday.\n",
+    "memory/2026-11-20.md": "# 2026-11-20\n\n- 下周三家长会，晚上七点。\n\n## Money\n\n- Invoice due on 24 November.\n",
+    "memory/2026-11-21.md": "# 2026-11-21\n\n- The hut is ours in February, deposit paid.\n",
+    "memory/2025-12-09.md": "# 2025-12-09\n\n- Snow up to the windows.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    root = tmp_path_factory.mktemp("planned")
+    for path, text in PLANS.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as opened:
+        opened.sync()
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("what happens this week?", ["2026-11-24", "2026-11-25"]),
+        ("what is due tomorrow?", ["2026-11-24"]),
+        ("周三有什么安排", ["2026-11-25"]),
+        ("下个月有什么安排", ["2026-12-03"]),
+        ("what happens in February?", ["2027-02-01 to 2027-02-28"]),
+        ("what is planned in the next two weeks", ["2026-11-24", "2026-11-25", "2026-12-03"]),
+    ],
+)
+def test_days_to_come_list_what_names_them(planned: Memory, question: str, named: list[str]) -> None:
+    result = planned.search(question, now=NOW)
+    assert result.listing
+    assert not result.warnings
+    assert [hit.labels for hit in result.hits] == [(f"names {day}",) for day in named]
+
+
+def test_a_day_without_a_year_is_one_that_notes_know(planned: Memory) -> None:
+    assert [hit.date for hit in planned.search("what happened on 9 December?", now=NOW).hits] == [
+        "2025-12-09"
+    ]
+    assert planned.search("12月3日要做什么", now=NOW).hits[0].labels == ("names 2026-12-03",)
+    (warning,) = planned.search("what happens on 10 December?", now=NOW).warnings
+    assert warning == "no note is of 2026-12-10"
+
+
+def test_a_day_to_come_goes_before_in_a_question_with_other_words(planned: Memory) -> None:
+    result = planned.search("is there an invoice tomorrow?", now=NOW)
+    assert "Invoice due" in result.hits[0].text
+    assert not result.warnings
+
+
+def test_a_timeline_of_days_to_come(planned: Memory) -> None:
+    around = planned.timeline("next month", before=0, after=0, now=NOW)
+    assert [moment.labels for moment in around.moments] == [("names 2026-12-03",)]

@@ -99,24 +99,24 @@ def remember(
 
 
 @command("timeline", several=True)
-@click.argument("anchor", shell_complete=completed("notes"))
+@click.argument("anchor", nargs=-1, required=True, shell_complete=completed("notes"))
 @option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
 @option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
 @format_option(("text", "json"))
 @click.pass_context
-def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str) -> None:
+def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: int, form: str) -> None:
     """Show what surrounds an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
 
-    A day or a longer time is written in any form that `on:` takes: 2026-02-13, "last week", 上周三.
+    A day or a longer time is written in any form that `on:` takes: 2026-02-13, last week, 上周三. Of next
+    week you see what names its days.
 
-    Passages of daily notes and of other dated ones stand in the order of their days, files and lines; what
-    was asked about is marked. A note without a date has no place in it. At a terminal each has a
-    number, which `get`, `open` and `edit` take.
+    Passages of dated notes stand in the order of their days, files and lines; what was asked about is marked.
+    At a terminal each has a number, which `get`, `open` and `edit` take.
     """
     from commonplace.memory import names
 
     memory = session.open_memories(ctx)
-    around = memory.timeline(anchor, before=before, after=after)
+    around = memory.timeline(" ".join(anchor), before=before, after=after)
     if around.stale:
         failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
     for message in around.warnings:

@@ -1,8 +1,9 @@
 """Dates in a text, in every language that has rules, as spans of days seen from a reference date.
 
-Weeks begin on Monday. What lacks a year is the nearest that is not in the future: in March, on Tuesday,
-3 May. *Last Tuesday* is the latest before today, 上周三 the Wednesday of last week. Two weeks ago is the
-whole week, the last two weeks are the time up to now.
+Weeks begin on Monday. What lacks a year is the latest that is not in the future: in March, on Tuesday,
+3 May; of plans (`coming`) it is that of this year, or of the next or last where that is nearer, and
+Tuesday is the coming one. *Last Tuesday* is the latest before today, 上周三 the Wednesday of last week. Two
+weeks ago is the whole week, the last two weeks are the time up to now.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from importlib import import_module
 
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
-from commonplace.language.periods import Period, Rule, shifted
+from commonplace.language.periods import Period, Rule, away, shifted
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 8000
 _BESIDE_WITHIN = 40  # characters before a date with words for a neighbouring period
+BACK_MONTHS, AHEAD_MONTHS = 6, 8  # a day without a year that lies farther from its note is of another year
 MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
 # Words around dates: between two, and before and behind a range; <> names a list of the rules.
 _JOINTS = {
@@ -88,12 +90,15 @@ class _Expression(NamedTuple):
     kind: Kind
 
 
-def spans(text: str, now: date) -> tuple[Span, ...]:
-    """Find the dates of a text in their order, without overlaps; ranges are one span."""
+def spans(text: str, now: date, *, coming: bool = False) -> tuple[Span, ...]:
+    """Find the dates of a text in their order, without overlaps; ranges are one span.
+
+    With `coming` those without a year may lie ahead, as in plans.
+    """
     text = text[:MAX_CHARACTERS]
     folded = language.fold_cases(language.fold(text))  # of the same length
     languages = rules.spoken(folded)
-    return tuple(_joined(text, _expressions(folded, now, languages), now, languages))[:MAX_SPANS]
+    return tuple(_joined(text, _expressions(folded, now, languages, coming), now, languages))[:MAX_SPANS]
 
 
 def read(text: str, now: date) -> Span | None:
@@ -118,14 +123,19 @@ def spellings(day: date) -> tuple[str, ...]:
     return (f"{day:%Y %m %d}", *phrases)
 
 
-def names(text: str, sought: Span, now: date) -> bool:
-    """Tell whether a text names days within a span, as seen from `now`.
+def months(first: date, last: date) -> tuple[str, ...]:
+    """Return how the months of some days may be written in every language, as phrases of lower-case words."""
+    count = min(12, 12 * (last.year - first.year) + last.month - first.month + 1)
+    numbers = [(first.month - 1 + step) % 12 + 1 for step in range(count)]
+    modules = _modules(rules.LANGUAGES)
+    return tuple(phrase for number in numbers for module in modules for phrase in module.months(number))
 
-    Dates without a year may be of the next one: notes have plans as well.
-    """
-    lines, seen = text.split("\n"), (now, shifted(now, "year", 1))
-    dated = (one for line in lines for day in seen for one in spans(line, day))
-    return any(one.named and sought.first <= one.first and one.last <= sought.last for one in dated)
+
+def named(text: str, sought: Span, day: date) -> Span | None:
+    """Return what a text of a day names within a span: the earliest and shortest, or None."""
+    dated = (one for line in text.split("\n") for one in spans(line, day, coming=True))
+    within = (one for one in dated if sought.first <= one.first and one.last <= sought.last)
+    return min(within, key=lambda one: (one.last, one.first), default=None)
 
 
 def _whole(text: str, now: date) -> Span | None:
@@ -139,7 +149,7 @@ def _whole(text: str, now: date) -> Span | None:
     return Span(now, now, text, True, names_a_day=True) if is_now else None
 
 
-def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expression]:
+def _expressions(text: str, now: date, languages: rules.Languages, coming: bool = False) -> list[_Expression]:
     """Every expression that is a date, from left to right; of those that overlap the first, the longest."""
     lower = text.lower()
     rows, any_hint = _rules(languages)
@@ -148,8 +158,10 @@ def _expressions(text: str, now: date, languages: rules.Languages) -> list[_Expr
     expressions: list[_Expression] = []
     for rule, hints in rows:
         for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
-            if period := _resolved(rule.resolve, match, now):
-                expressions.append(_Expression(match, rule, period, _kind(rule, match)))
+            kind = _kind(rule, match)
+            recurs = coming and (kind == "nearest" or rule.every == "month")
+            if period := _nearest(rule, match, now) if recurs else _resolved(rule.resolve, match, now):
+                expressions.append(_Expression(match, rule, period, kind))
     words = _compiled(_joint("not_dates", languages)).finditer(text) if expressions else ()
     others = [word.span() for word in words]  # a date that ends in such a word is none
     apart: list[_Expression] = []
@@ -200,6 +212,20 @@ def _resolved(
         return resolve(match, seen)
     except (ValueError, OverflowError):
         return None
+
+
+def _nearest(rule: Rule, match: re.Match[str], now: date) -> Period | None:
+    """The coming day of the week, this month's part, this year's day; another year's if that is far away."""
+    if rule.every == "week":
+        return _resolved(rule.resolve, match, now + timedelta(6))
+    if rule.every == "month":
+        return _resolved(rule.resolve, match, away(now, "month", 0).last)
+    period = _resolved(rule.resolve, match, date(now.year, 12, 31))
+    if period is None:
+        return None
+    months = 12 * (period.first.year - now.year) + period.first.month - now.month
+    step = (months < -BACK_MONTHS) - (months > AHEAD_MONTHS)
+    return _resolved(rule.resolve, match, date(now.year + step, 12, 31)) if step else period
 
 
 def _joined(

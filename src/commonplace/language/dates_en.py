@@ -39,17 +39,25 @@ _VERBS = frozenset({"may", "march", "mar"})
 _SPEAKS = r"(?i)\s+(?:i|we|you|he|she|it|they|be|have|not)\b"
 _MARCHES = r"\s+(?:on|to|of|for|against)\b"
 
-_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1}
+_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
 _PARTS = {"early": 1, "beginning": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
 _SEASONS = {"spring": 1, "summer": 2, "autumn": 3, "fall": 3, "winter": 4}
+_QUARTERS = ("first", "second", "third", "fourth")
 _UNITS: dict[str, tuple[Unit, int]] = {
     "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2), "month": ("month", 1),
     "quarter": ("quarter", 1), "year": ("year", 1),
 }  # fmt: skip
+_CALENDAR: tuple[Unit, ...] = ("month", "year")
 _DAYS = {
     "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
     "this morning": 0, "this afternoon": 0, "this evening": 0, "day after tomorrow": 2, "tomorrow": 1,
 }  # fmt: skip
+
+
+def months(number: int) -> tuple[str, ...]:
+    """Return how a month is written: september, sep."""
+    name = _NAMES_OF_MONTHS[number - 1]
+    return tuple(dict.fromkeys((name, name[:3], *("sept",) * (number == 9))))
 
 
 def spellings(day: date) -> tuple[str, ...]:
@@ -164,6 +172,12 @@ def _quarter(match: re.Match[str], now: date) -> Period | None:
     return periods.months_of(now, said, 3, int(match["quarter"]))
 
 
+def _week_of_year(match: re.Match[str], now: date) -> Period | None:
+    said = _year_of(match, now)
+    is_sure = said or match["calendar"] or _before(match) in _BEFORE - {"on"}
+    return periods.week_of(now, said, int(match["week"])) if is_sure else None
+
+
 def _count(match: re.Match[str]) -> int:
     said = match["number"].lower()
     if said.isdecimal():
@@ -187,7 +201,9 @@ def _counted(match: re.Match[str], now: date) -> Period:
     (unit, size), direction = _UNITS[match["unit"].lower()], match["direction"].lower()
     if direction in ("last", "past", "previous"):
         return periods.rolling(now, unit, size * _count(match))
-    return periods.away(now, unit, size * _count(match) * (1 if direction.startswith("from") else -1))
+    if direction in ("next", "coming"):
+        return periods.ahead(now, unit, size * _count(match))
+    return periods.away(now, unit, size * _count(match) * (1 if direction[:4] in ("from", "in") else -1))
 
 
 def _part_of(match: re.Match[str], now: date) -> Period:
@@ -198,7 +214,9 @@ def _part_of(match: re.Match[str], now: date) -> Period:
 
 def _season(match: re.Match[str], now: date) -> Period | None:
     number = _SEASONS[match["season"].lower()]
-    which = _STEPS[match["which"].lower()]
+    which = _STEPS.get((match["which"] or "").lower())
+    if which is None and _before(match) not in _SURE - {"on", "of"}:
+        return None
     return periods.recurring(lambda year: periods.season(year, number), now, None, which)
 
 
@@ -226,12 +244,12 @@ def _weekday(match: re.Match[str], now: date) -> Period | None:
         return None
     if which == "this":
         return _weekday_of_week(match, now)
-    if which == "next":
+    if which in ("next", "coming"):
         return periods.day(now + timedelta((number - now.weekday() - 1) % 7 + 1))
     return periods.nearest_weekday(now - timedelta(1) if which else now, number)
 
 
-_WHICH = r"(?P<which>last|this|past|previous|current|next)"
+_WHICH = r"(?P<which>last|this|past|previous|current|next|coming)"
 _PART = rf"(?:(?:(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?)(?:{_S}|-))?"
 _BETWEEN = r"(?:(?P<between>between)\s{1,3}(?:the\s{1,3})?)?"
 
@@ -256,11 +274,12 @@ RULES = (
     Rule(rf"\b{_NUMBER}weekends?{_S}ago\b", ("weekend",),
          lambda match, now: periods.weekend(now - timedelta(7 * _count(match)))),
     Rule(rf"\b(?:at|on|over|during){_S}the{_S}weekend\b", ("weekend",),
-         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
-    Rule(rf"\b(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?"
-         rf"{_S}(?P<which>the|last|this|next){_S}(?P<unit>month|year)\b",
-         ("month", "year"), _part_of),
-    Rule(rf"\b{_WHICH}{_S}{_SEASON}\b", tuple(_SEASONS), _season),
+         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest",
+         "week"),
+    *(Rule(rf"\b(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?"
+           rf"{_S}(?P<which>the|last|this|next){_S}(?P<unit>{unit})\b", (unit,), _part_of, every=unit)
+      for unit in _CALENDAR),
+    Rule(rf"\b(?:{_WHICH}{_S})?{_SEASON}\b(?!['’-]|{_S}of{_S}[^\d])", tuple(_SEASONS), _season, "nearest"),
     Rule(rf"\b{_SEASON}{_S}(?:of{_S})?{_YEAR}{_END}", tuple(_SEASONS),
          lambda match, _: periods.season(int(match["year"]), _SEASONS[match["season"].lower()]), "absolute"),
     Rule(rf"{_START}{_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})"
@@ -285,6 +304,14 @@ RULES = (
         periods.year(int(match["year"])) if _before(match) in _BEFORE - {"for", "on", "of"} else None
     ), "absolute"),
     Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", ("q",), _quarter, "nearest"),
+    Rule(rf"\bthe{_S}(?P<ordinal>{'|'.join(_QUARTERS)}){_S}quarter\b(?!{_S}of{_S}(?!(?:19|20|21)\d\d\b))"
+         rf"{_OF_YEAR}", ("quarter",), lambda match, now: periods.months_of(
+             now, _year_of(match, now), 3, _QUARTERS.index(match["ordinal"].lower()) + 1
+         ), "nearest"),
+    Rule(rf"\b(?P<calendar>calendar{_S})?week{_S}(?P<week>[1-4]\d|5[0-3]|[1-9])\b{_OF_YEAR}", ("week",),
+         _week_of_year, "nearest"),
+    Rule(rf"{_START}{_YEAR}-?W(?P<week>[0-4]\d|5[0-3]){_END}", ("w",), lambda match, now: periods.week_of(
+        now, int(match["year"]), int(match["week"])), "absolute"),
     Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", ("q",),
          lambda match, now: periods.months_of(now, int(match["year"]), 3, int(match["quarter"])), "absolute"),
     Rule(rf"\b(?:{'|'.join(_DAYS).replace(' ', _S)})\b", ("day", "night", "this", "tomorrow"),
@@ -292,10 +319,13 @@ RULES = (
     Rule(rf"\b(?P<the>the{_S})?{_WHICH}{_S}(?P<unit>week|weekend|month|quarter|year)\b",
          ("week", "month", "quarter", "year"), _calendar),
     Rule(rf"\b{_NUMBER}{_UNIT}{_S}(?P<direction>ago|back|from{_S}now)\b", ("ago", "back", "from"), _counted),
-    Rule(rf"\b(?P<direction>last|past|previous){_S}{_NUMBER}{_UNIT}", ("last", "past", "previous"),
-         _counted),
+    Rule(rf"\b(?P<direction>last|past|previous|next|coming){_S}{_NUMBER}{_UNIT}",
+         ("last", "past", "previous", "next", "coming"), _counted),
+    Rule(rf"\b(?P<direction>in){_S}{_NUMBER}{_UNIT}(?=\s{{0,3}}(?:[?!.,;)]|$))", ("in",), _counted),
+    Rule(rf"\b(?:next|coming){_S}(?:few{_S})?days\b", ("days",),
+         lambda _, now: periods.ahead(now, "week", 1)),
     Rule(rf"\b{_WEEKDAY}(?:{_S}of)?{_S}(?P<which>last|this|next){_S}week\b", ("week",), _weekday_of_week),
     Rule(rf"\b(?P<which>last|this|next){_S}week(?:['’]s)?(?:{_S}on)?{_S}{_WEEKDAY}", ("week",),
          _weekday_of_week),
-    Rule(rf"\b(?:{_WHICH}{_S})?{_WEEKDAY}", _WEEKDAYS, _weekday, "nearest"),
+    Rule(rf"\b(?:{_WHICH}{_S})?{_WEEKDAY}", _WEEKDAYS, _weekday, "nearest", "week"),
 )  # fmt: skip

@@ -56,6 +56,11 @@ _COUNTED = (
 )
 
 
+def months(number: int) -> tuple[str, ...]:
+    """Return how a month is written: 12月, 十二月."""
+    return f"{number}月", f"{_small(number)}月"
+
+
 def spellings(day: date) -> tuple[str, ...]:
     """Return how a day of a year is written: 7月8日, 七月八号."""
     written = [(f"{day.month}", f"{day.day}"), (_small(day.month), _small(day.day))]
@@ -137,15 +142,22 @@ def _month_away(match: re.Match[str], now: date) -> Period:
 
 
 def _counted(match: re.Match[str], now: date) -> Period | None:
-    """Some units ago, or the time since; halves of months and years in the next smaller unit, no others."""
+    """Some units ago or ahead, or the time since or until then.
+
+    Halves of months and years are counted in the next smaller unit; others are no dates.
+    """
     unit = _UNITS[match["unit"]]
     whole = 0 if match["number"] == "半" else _number(match["number"])
     if match["number"] == "半" or match["half"] or match["and_half"]:
         if unit not in ("month", "year"):
             return None
         unit, whole = ("month", 12 * whole + 6) if unit == "year" else ("day", 30 * whole + 15)
-    ago = "ago" in match.groupdict()
-    return periods.away(now, unit, -whole) if ago else periods.rolling(now, unit, whole)
+    groups = match.groupdict()
+    if "ahead" in groups:
+        return periods.ahead(now, unit, whole)
+    if "ago" in groups or "later" in groups:
+        return periods.away(now, unit, whole if "later" in groups else -whole)
+    return periods.rolling(now, unit, whole)
 
 
 def _beside(match: re.Match[str], period: Period) -> Period:
@@ -185,15 +197,23 @@ RULES = (
     Rule(r"(?<![\d一二三四五六七八九十两几个上下每])(?P<this>这个?|本)?月(?P<part>初|底|末|中旬|上旬|下旬)",
          ("月",), lambda match, now: periods.part_of(
              now, "month", _PARTS[match["part"]], 0 if match["this"] else None
-         ), "nearest"),
+         ), "nearest", "month"),
     Rule(rf"{_YEAR}年?(?P<part>初|底|末)", ("年",),
          _of_year(lambda year, match: periods.part_of_year(year, _PARTS[match["part"]]))),
     Rule(r"(?<![\d〇零一二三四五六七八九十两几个每去今明前后本同年])年(?P<part>初|底|末)", ("年",),
          lambda match, now: periods.part_of(now, "year", _PARTS[match["part"]], None), "nearest"),
     Rule(rf"{_YEAR}(?P<season>[春夏秋冬])[天季]", ("天", "季"),
          _of_year(lambda year, match: periods.season(year, "春夏秋冬".index(match["season"]) + 1))),
+    Rule(r"(?:(?<=[在从到自等，。,\s])|^)(?P<season>[春夏秋冬])[天季](?!来|的(?!时候)|天)", ("天", "季"),
+         lambda match, now: periods.recurring(
+             lambda year: periods.season(year, "春夏秋冬".index(match["season"]) + 1), now, None, None
+         ), "nearest"),
+    Rule(rf"{_YEAR}?第?(?P<week>(?<=第)(?:[1-4]\d|5[0-3]|[二三四五]?十[一二三四五六七八九]?))\s?(?:周|星期)(?!年|岁)",
+         ("周", "星期"), lambda match, now: periods.week_of(
+             now, _year_of(match, now), _number(match["week"])), "nearest"),
     Rule(r"(?<![每个上下这本双单])周末", ("周末",),
-         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest"),
+         lambda match, now: periods.weekend(now if now.weekday() > 4 else now - timedelta(7)), "nearest",
+         "week"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}", ("月",), _day_of_month, "nearest"),
     Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}?\s?[到至~～—-]\s?(?P<until>{_SMALL})\s?[日号]", ("月",), _days_of_month,
          "nearest"),
@@ -211,11 +231,15 @@ RULES = (
     Rule(rf"{_WHICH}{_WEEK}(?:(?P<end>末)|{_WEEKDAY}(?!天))?", ("周", "星期", "礼拜"), _week),
     Rule(rf"(?<![每上下这本单双个\d一二三四五六七八九十两几]){_WEEK}{_WEEKDAY}(?![天次回个])",
          ("周", "星期", "礼拜"),
-         lambda match, now: periods.nearest_weekday(now, _WEEKDAYS[match["weekday"]] - 1), "nearest"),
+         lambda match, now: periods.nearest_weekday(now, _WEEKDAYS[match["weekday"]] - 1), "nearest",
+         "week"),
     Rule(rf"{_WHICH}月\s?(?:{_DAY}|{_PART})", ("月",), _month_away),
     Rule(rf"{_WHICH}季度", ("季度",),
          lambda match, now: periods.away(now, "quarter", _STEPS[match["which"]])),
     Rule(rf"{_ALONE}{_COUNTED}(?P<ago>之前|以前|前)(?!后)", ("前",), _counted),
+    Rule(rf"(?:(?<=[，。,；;\s])|^){_COUNTED}(?P<later>之后|以后|后)(?!来)", ("后",), _counted),
+    Rule(rf"(?P<ahead>未来|接下来)的?{_COUNTED}", ("未来", "接下来"), _counted),
+    Rule("(?:未来|接下来)(?:的?几天)", ("几天",), lambda _, now: periods.ahead(now, "week", 1)),
     Rule(rf"(?:最近|近|过去|过去的|这)(?:这)?{_COUNTED}(?:以来|之内|里|内|来)?(?!前)", _UNIT_HINTS,
          _counted),
 )  # fmt: skip

@@ -35,13 +35,14 @@ class Rule(NamedTuple):
 
     `hints` are texts of which one must occur, so that most expressions are never compiled. `resolve` turns a
     match into a period as seen from a day; None if it is no date after all. A match with a group `year` of
-    digits is absolute whatever `kind` says.
+    digits is absolute whatever `kind` says. `every` is the unit after which it recurs without a year.
     """
 
     pattern: str
     hints: tuple[str, ...]
     resolve: Callable[[re.Match[str], date], Period | None]
     kind: Kind = "relative"
+    every: Unit = "year"
 
 
 class Beside(NamedTuple):
@@ -156,6 +157,11 @@ def rolling(now: date, unit: Unit, count: int) -> Period:
     return Period(shifted(now, unit, -count), now)
 
 
+def ahead(now: date, unit: Unit, count: int) -> Period:
+    """The time up to some units from now, today included."""
+    return Period(now, shifted(now, unit, count))
+
+
 def day_of(now: date, said: int | None, number: int, of_month: int) -> Period | None:
     """A day of a month; without a year the latest that is not in the future, or None."""
     for year_of in (said,) if said else range(now.year, now.year - 9, -1):  # leap days: eight years at most
@@ -175,6 +181,13 @@ def months_of(now: date, said: int | None, count: int, number: int) -> Period:
     last = count * number
     of = said or now.year - (last - count >= now.month)
     return Period(date(of, last - count + 1, 1), month(of, last).last)
+
+
+def week_of(now: date, said: int | None, number: int) -> Period:
+    """The week of this number (ISO 8601); without a year the latest that has begun."""
+    years = (said,) if said else (now.year, now.year - 1)
+    weeks = [week(date.fromisocalendar(of, number, 1)) for of in years]
+    return next((one for one in weeks if one.first <= now), weeks[-1])
 
 
 def nearest_weekday(now: date, weekday: int) -> Period:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from commonplace.index.base import Candidate, Index, Nearest
-    from commonplace.language.dates import Span
     from commonplace.providers.embedding.base import Kind
     from commonplace.search.request import Outcome, Request
 
@@ -108,7 +107,7 @@ class Question:
         """Passages of the days that it names, the newest if there are many."""
         if self.days is None:
             return frozenset()
-        scope = self.covered & within(self.days.spans) & self._meeting
+        scope = self.covered & within(self.days) & self._meeting
         return frozenset(self.index.select(scope, DAY_CANDIDATES, struck=self.request.past, newest=True))
 
     def promising(self, found: Candidates) -> set[int]:
@@ -252,7 +251,7 @@ def _matched(question: Question, expression: str, own: Terms) -> dict[int, float
     index, settings = question.index, question.ranking
     scopes = question.scopes
     if question.days is not None:
-        scopes = [*scopes, question.covered & within(question.days.spans)]
+        scopes = [*scopes, question.covered & within(question.days)]
     matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
     scores = terms.score(index, own, matched)
     if question.request.past:
@@ -310,29 +309,33 @@ class _Asking(Thread):
 # --- candidates of neither list -------------------------------------------------------------------------
 
 
-def within(spans: Sequence[Span]) -> Scope:
-    """Return the scope of some spans of days, each up to its last day."""
-    each = (Scope((Days(span.first.isoformat(), span.last.isoformat()),)) for span in spans)
-    return Scope((Either(tuple(each)),))
+def within(days: Dated) -> Scope:
+    """Return the scope of the passages of some days, and of those that name them."""
+    each = [Scope((Days(span.first.isoformat(), span.last.isoformat()),)) for span in days.spans]
+    named = [Scope((In("passage", frozenset(days.naming)),))] if days.naming else []
+    return Scope((Either((*each, *named)),))
 
 
-def listing(index: Index, scope: Scope, limit: int, *, struck: bool = False) -> list[Candidate]:
-    """List passages of a scope by day and place, the workspace's own first; of many some of each day."""
-    passages = index.select(scope, DAY_CANDIDATES, struck=struck, newest=True)
+def listing(index: Index, scope: Scope, days: Dated, limit: int, *, struck: bool = False) -> list[Candidate]:
+    """List passages of some days by day and place, the workspace's own first; of many some of each day."""
+    passages = index.select(scope & within(days), DAY_CANDIDATES, struck=struck, newest=True)
     sources = index.sources(passages)
+
+    def day(passage: Candidate) -> str:
+        named = days.naming.get(passage.id)
+        return named.last.isoformat() if named else sources[passage.id].date or ""
 
     def place(passage: Candidate) -> tuple[str, bool, str, str, int, int]:
         own = sources[passage.id]
         foreign = own.collection != WORKSPACE_COLLECTION
-        return (own.date or "", foreign, own.collection, own.path, passage.start_line, passage.id)
+        return (day(passage), foreign, own.collection, own.path, passage.start_line, passage.id)
 
     listed = sorted(telling(index.passages(passages)), key=place)
     counts = Counter[str]()
     turns: dict[int, int] = {}  # of each passage how many of its day stand before it
     for passage in listed:
-        day = sources[passage.id].date or ""
-        turns[passage.id] = counts[day]
-        counts[day] += 1
+        turns[passage.id] = counts[day(passage)]
+        counts[day(passage)] += 1
     return sorted(sorted(listed, key=lambda passage: turns[passage.id])[:limit], key=place)
 
 

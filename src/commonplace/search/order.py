@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from commonplace import language
 from commonplace.base import filetypes
@@ -44,6 +45,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
 
+    from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
     from commonplace.search.candidates import Question
     from commonplace.search.request import Outcome
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 HEAD = 2
 FRONT_MATTER = "front matter"
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
+_NONE: Mapping[int, Span] = MappingProxyType({})
 EVENT_DAYS = 1  # what was said late is written down the day after
 SILENT = 0.5  # of its score has what stands before a text that says nothing; less is worth no more than it
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
@@ -767,10 +770,17 @@ def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Sta
     return [one._replace(shown=one.shown._replace(item=item)) for one, item in each]
 
 
-def listed(index: Index, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
-    """Return every passage as a hit of its own."""
+def listed(
+    index: Index, kept: Sequence[Ranked], now: date | None = None, naming: Mapping[int, Span] = _NONE
+) -> list[Hit]:
+    """Return every passage as a hit of its own; of one that names a day it is labelled with that."""
     sources = index.sources([item.candidate.id for item in kept])
-    return [_hit(item, sources[item.candidate.id], now) for item in kept]
+    hits = [_hit(item, sources[item.candidate.id], now) for item in kept]
+    spans = [naming.get(item.candidate.id) for item in kept]
+    return [
+        replace(hit, labels=(*hit.labels, f"names {span.written}")) if span else hit
+        for hit, span in zip(hits, spans, strict=True)
+    ]
 
 
 def _entries(index: Index, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
@@ -23,9 +23,6 @@ from commonplace.types.results import NO_NOTE_OF
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from datetime import date
-
-    from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
 
 
@@ -60,17 +57,18 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
     asked, request, covered = _as_far_as_held(index, asked, request, covered, outcome)
-    days = query.days(asked, request.now)
+    days = _days(index, asked, request, covered)
     alone = days is not None and days.alone and not request.lines
     ranked: Sequence[Ranked]
     if asked.lists or alone:
         with outcome.timed("ranking"):
             ranked = _listed(index, asked, days, covered, request)
         with outcome.timed("hits"):
-            outcome.hits = order.listed(index, ranked, request.today)
-    if lacking := () if outcome.hits else _lacking(index, asked, days, covered, request):
-        outcome.warnings.append(_no_note_of(lacking))
-        asked = query.spelled(asked, lacking)
+            outcome.hits = order.listed(index, ranked, request.today, days.naming if days else {})
+    if days and not outcome.hits and _is_lacking(index, asked, days, covered, request):
+        lacking = " or ".join(dict.fromkeys(span.written for span in days.spans))
+        outcome.warnings.append(message("search.no_note_of", NO_NOTE_OF, day=lacking))
+        asked = query.spelled(asked, days.spans)
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
         outcome.listing = True
         return outcome
@@ -97,7 +95,6 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
-        _take_back(outcome, lacking, evidence.day)
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT or word* demand"
         outcome.warnings.append(
@@ -178,6 +175,8 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
     """What both lists say, with what the index knows of the notes where the ranking asks for it."""
     ages = bool(question.ranking.recency)
     sources = question.index.sources([one.id for one in passages]) if ages or question.days else {}
+    naming = question.days.naming if question.days else {}
+    named = {passage: span.first.isoformat() for passage, span in naming.items()}
     foreign = Scope((In("collection", means.reference),))
     ids = [one.id for one in passages] if means.reference else ()
     return Evidence(
@@ -185,7 +184,7 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
         found.terms,
         found.lexical,
         found.semantic,
-        dates={passage: source.date for passage, source in sources.items()},
+        dates={passage: source.date for passage, source in sources.items()} | named,
         today=question.request.today,
         days=question.days,
         curated={one.note_id for one in passages if ages and sources[one.id].kind == "long-term"},
@@ -201,8 +200,7 @@ def _confidence(
 ) -> float | None:
     """How sure the answer is; None where that is not known, or nothing may be refused.
 
-    A question for days alone is weak where no note is of them, as their note would have been the answer: of
-    what is still to come, unless one of the best passages names the day.
+    A question for days alone is weak where no note is of them or names them.
     """
     if not question.refusable:
         return None
@@ -215,11 +213,6 @@ def _confidence(
     days = question.days
     if days is None or not days.alone:
         return known
-    if all(span.first > evidence.day() for span in days.spans):
-        best_items = ranked[: question.request.limit]
-        texts = [(item.candidate.text, evidence.dates.get(item.candidate.id)) for item in best_items]
-        if any(_is_named(span, texts, evidence.day()) for span in days.spans):
-            return known
     return confidence.NOISE if known is None else min(known, confidence.NOISE)
 
 
@@ -372,39 +365,30 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _lacking(
-    index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request
-) -> tuple[Span, ...]:
-    """The days that a question names, if no passage that it covers is of any of them."""
-    if days is None:
-        return ()
-    scope = candidates.without(covered, asked.excluded) & candidates.within(days.spans)
-    return () if index.select(scope, 1, struck=request.past) else days.spans
-
-
-def _no_note_of(spans: Iterable[Span]) -> str:
-    days = " or ".join(dict.fromkeys(span.written for span in spans))
-    return message("search.no_note_of", NO_NOTE_OF, day=days)
-
-
-def _take_back(outcome: Outcome, lacking: Sequence[Span], today: Callable[[], date]) -> None:
-    """Warn of no day that a hit of a clear answer names: a line with that day is as good as a note of it."""
-    is_clear = outcome.confidence is None or outcome.confidence >= confidence.CLEAR
-    if not lacking or not is_clear:
-        return
-    hits = [(hit.text, hit.date) for hit in outcome.hits]
-    others = [span for span in lacking if not _is_named(span, hits, today())]
-    place = outcome.warnings.index(_no_note_of(lacking))
-    outcome.warnings[place : place + 1] = [_no_note_of(others)] if others else []
-
-
-def _is_named(span: Span, texts: Iterable[tuple[str, str | None]], today: date) -> bool:
-    """Whether one of some texts names days of a span, each seen from its own day (YYYY-MM-DD) or today."""
+def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated | None:
+    """The days of a question as notes are of them or name them, in the likeliest reading; who names them."""
+    readings = query.readings(asked, request.now) if query.may_name_days(asked) else []
+    if not readings:
+        return None
     from datetime import date
 
-    from commonplace.language import dates
+    from commonplace.search import coming
 
-    return any(dates.names(text, span, date.fromisoformat(day) if day else today) for text, day in texts)
+    today, scope = request.today or date.today(), candidates.without(covered, asked.excluded)
+    for days in readings:
+        held = bool(index.select(scope & candidates.within(days), 1, struck=request.past))
+        if not held or any(span.last > today for span in days.spans):
+            naming = coming.naming(index, scope, days.spans, struck=request.past)
+            days = days._replace(naming=naming)
+        if held or days.naming:
+            return days
+    return readings[0]
+
+
+def _is_lacking(index: Index, asked: Query, days: Dated, covered: Scope, request: Request) -> bool:
+    """Tell whether no passage that a question covers is of its days or names them."""
+    scope = candidates.without(covered, asked.excluded) & candidates.within(days)
+    return not index.select(scope, 1, struck=request.past)
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:
@@ -421,7 +405,7 @@ def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, requ
         by_id = {candidate.id: candidate for candidate in index.passages(passages)}
         listed = candidates.telling([by_id[passage] for passage in passages])[:limit]
     else:
-        listed = candidates.listing(index, scope & candidates.within(days.spans), limit, struck=request.past)
+        listed = candidates.listing(index, scope, days, limit, struck=request.past)
     if not request.past:
         return [Ranked(candidate, 0.0, {}) for candidate in listed]
     from commonplace.search import as_of

@@ -10,9 +10,10 @@ spellings (`language.identifiers`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 
 from commonplace import language
 from commonplace.base.expressions import lazy
@@ -402,11 +403,15 @@ def _words(plain: str) -> Iterator[str]:
 
 
 class Dated(NamedTuple):
-    """The days that a question names, whether it asks for nothing else, and what is left of its words."""
+    """The days that a question names, whether it asks for nothing else, and what is left of its words.
+
+    `naming` are passages of other days whose text names these, each with the earliest.
+    """
 
     spans: tuple[Span, ...]
     alone: bool
     rest: str = ""
+    naming: Mapping[int, Span] = MappingProxyType({})
 
     @property
     def named(self) -> bool:
@@ -414,15 +419,18 @@ class Dated(NamedTuple):
         return any(span.named for span in self.spans)
 
 
-def days(query: Query, now: date | None) -> Dated | None:
-    """Return the days of a question as seen from `now` (default: today), or None if it names none."""
-    if not _may_name_days(query):
+def days(query: Query, now: date | None, *, coming: bool = False) -> Dated | None:
+    """Return the days of a question as seen from `now` (default: today), or None if it names none.
+
+    With `coming` those without a year may lie ahead.
+    """
+    if not may_name_days(query):
         return None
     from datetime import date
 
     from commonplace.language import dates
 
-    spans = dates.spans(query.text, now or date.today())
+    spans = dates.spans(query.text, now or date.today(), coming=coming)
     if not spans:
         return None
     rest = further = query.words
@@ -431,6 +439,20 @@ def days(query: Query, now: date | None) -> Dated | None:
         hour = rf"{re.escape(span.text)}(?:{dates.times_of_day(query.text)})?"
         further = re.sub(hour, " ", further, flags=re.IGNORECASE)
     return Dated(spans, _asks_of_days(further) and not (query.required or query.prefixes), rest)
+
+
+def readings(query: Query, now: date | None) -> list[Dated]:
+    """Return what the days of a question may be, the likeliest first: those that were, or that come."""
+    each = [one for coming in (False, True) if (one := days(query, now, coming=coming))]
+    if len(each) < 2 or each[0].spans == each[1].spans:
+        return each[:1]
+    spoken = query.spoken | set(language.fold(query.words))
+    languages = rules.spoken(query.text)
+    back, ahead = (
+        not spoken.isdisjoint(rules.words(f"asking_{way}", languages)) for way in ("back", "ahead")
+    )
+    near = (each[1].spans[0].first - each[0].spans[0].first).days <= 7
+    return each if back or (near and not ahead) else each[::-1]
 
 
 def spelled(query: Query, days: Sequence[Span]) -> Query:
@@ -465,7 +487,7 @@ def _asks_of_days(text: str) -> bool:
     return all(word in asking or asking_wide.issuperset(word) for word in words)
 
 
-def _may_name_days(query: Query) -> bool:
+def may_name_days(query: Query) -> bool:
     """Tell by single words whether a question may hold a date, before anything that reads dates is loaded."""
     languages = rules.spoken(query.text)
     months = rules.words("months", languages) | rules.short_numbers("months", languages).keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -14,12 +14,12 @@ from commonplace.base.errors import NoteNotFound
 from commonplace.base.messages import message
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
-from commonplace.index.base import DOCID, Candidate, Has, Index, Key, NoteRow, Scope
+from commonplace.index.base import ALL, DOCID, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
 from commonplace.language import dates
 from commonplace.language.dates import Span
 from commonplace.markdown.references import Reference, lines, parse_reference
-from commonplace.search import candidates, ranking, references
+from commonplace.search import candidates, coming, ranking, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
@@ -52,6 +52,8 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             first = bisect_left(days, span.first.isoformat())
             last = bisect_right(days, span.last.isoformat())
             own = [moment for note in notes[first:last] for moment in _moments(index, note, today)]
+            if span.last > today or not own:
+                own += _naming(index, coming.naming(index, ALL, [span]), today)
             parts: _Parts = (), own, ()
             warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         else:
@@ -161,6 +163,22 @@ def _moments(index: Index, note: NoteRow, today: date) -> Iterator[Moment]:
                 note.hash[:DOCID],
                 labels=ranking.labels(ranking.said(row), lambda: today),
             )
+
+
+def _naming(index: Index, naming: Mapping[int, Span], today: date) -> Iterator[Moment]:
+    """The passages of other days that name some days, in the order of what they name."""
+    for row in sorted(index.passages(naming), key=lambda row: (naming[row.id].last, row.id)):
+        source = row.source
+        yield Moment(
+            references.shown(source.collection, source.path),
+            row.start_line,
+            row.end_line,
+            source.date or "",
+            source.headings,
+            row.text,
+            source.docid,
+            labels=(*ranking.labels(ranking.said(row), lambda: today), f"names {naming[row.id].written}"),
+        )
 
 
 def _rows(index: Index, note: NoteRow) -> tuple[list[Candidate], dict[int, tuple[str, ...]]]:

@@ -6,7 +6,7 @@ import { debounced, el, mark, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
 import { confirm, correct, explained, forgetAt, isTentative, tell } from "./statements.js";
-import { day, number, t, warned } from "./words.js";
+import { day, labelled, number, t, warned } from "./words.js";
 
 const TYPED_MS = 60;
 const RECORDED_MS = 400; // that a hit waits for its question to be recorded
@@ -74,7 +74,7 @@ export async function show(root, query) {
     const isOwn = !barrier(hit.citation);
     const href = `#/note?${new URLSearchParams([["ref", hit.citation], ...words.map((word) => ["word", word])])}`;
     const trail = hit.headings.filter((one) => one !== hit.title);
-    const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)));
+    const labels = hit.labels.map((one) => el("span", { class: `label ${one}` }, labelled(one)));
     const passage = el("div", { class: `passage ${hit.labels.join(" ")}` }, render(hit.text.split("\n"), { first: 2, note: hit.path }));
     return el("li", { class: "hit", "data-n": n, onfocusin: () => select(n, false) },
       el("h2", {}, el("a", { href }, hit.title || hit.path), " ", trail.length ? el("span", { class: "trail" }, withCode(`› ${trail.join(" › ")}`)) : null),

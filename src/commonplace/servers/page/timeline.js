@@ -5,7 +5,7 @@ import { el, moreButton, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { learnCollections } from "./places.js";
 import { confirm, correct, forgetAt } from "./statements.js";
-import { day, t, warned } from "./words.js";
+import { day, labelled, t, warned } from "./words.js";
 
 const AROUND = 12, FURTHER = 50; // moments around a day, and those that are shown on demand
 
@@ -80,7 +80,7 @@ export async function show(root, query) {
     const trail = moment.headings.slice(1).join(" › "), labels = moment.labels;
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
       el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail ? withCode(trail) : el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
-        labels.map((one) => el("span", { class: `label ${one}` }, t(`label_${one}`)))),
+        labels.map((one) => el("span", { class: `label ${one}` }, labelled(one)))),
       el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, note: moment.path })));
   }
 

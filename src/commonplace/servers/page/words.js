@@ -17,6 +17,12 @@ export function t(name, values = {}) {
     one === undefined ? String(values[key] ?? "") : String(values[key]) === "1" ? one : more);
 }
 
+/** A label of a passage, such as "weak" or "names 2026-12-09". */
+export function labelled(label) {
+  const [name, ...days] = label.split(" ");
+  return t(`label_${name}`, { day: days.join(" ") });
+}
+
 /** A reason: one of ours in the words of the page, any other as it was given. */
 export function reason(why) {
   const name = `why_${why.replace(/\W+/g, "_")}`;
