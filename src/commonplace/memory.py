@@ -25,6 +25,7 @@ from commonplace.base.errors import (
 )
 from commonplace.base.messages import message
 from commonplace.base.root import is_hidden
+from commonplace.index import opening
 from commonplace.index.base import DOCID
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
@@ -164,6 +165,7 @@ class Memory:
             self._chunks,
             self.settings.contexts if self.settings.embedding.contexts else {},
             (100_000, 50, 600.0),  # growth in bytes or messages, or seconds of rest, of a transcript
+            lambda: None if self._index_path else opening.remote(self.workspace, self.settings.index),
         )
 
     @classmethod
@@ -291,7 +293,7 @@ class Memory:
             return written
         from commonplace.edit import resolve
 
-        is_indexed = (self._index_path or self.workspace.index).exists()
+        is_indexed = bool(self.settings.index.url) or (self._index_path or self.workspace.index).exists()
         answerer = self._answerer if is_indexed else None
         near = resolve.standing(self.workspace, answerer, text, written, now.date(), since=number)
         return replace(written, near=near)
@@ -1196,6 +1198,11 @@ def refresh(memory: Memory) -> None:
     with memory._reading() as reader:
         if memory.settings.index.sync_on_search:
             reader.store.ask(reader.store.freshen)
+
+
+def index_of(memory: Memory) -> Store:
+    """Return the index of a workspace, for whoever moves it."""
+    return memory._store
 
 
 def written(memory: Memory) -> None:

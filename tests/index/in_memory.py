@@ -331,6 +331,11 @@ class MemoryVectors(base.VectorStore):
         keys = {i: own for i in passages if i in rows and (own := rows[i].vector)}
         return {i: (rows[i].candidate.section_id, words[key]) for i, key in keys.items() if key in words}
 
+    def kept(self) -> Iterator[tuple[list[bytes], base.Floats, dict[bytes, bytes]]]:
+        for key, vector in self.index.state.vectors.items():
+            words = {key: own} if (own := self.index.state.words.get(key)) else {}
+            yield [key], vector[None], words
+
     def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
         pairs = list(pairs)
         known = self.known(key for _, key in pairs)

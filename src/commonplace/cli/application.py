@@ -80,6 +80,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("collections:context", "Describe what stands under a path, for whoever reads a hit."),
         "workspaces": ("workspaces:group", "List the workspaces of this machine, name them, forget them."),
+        "index": ("index:index_group", "Keep the index on a server or in a local file."),
         "completion": (
             "completion:completion",
             "Print the script by which a shell completes commands and notes.",

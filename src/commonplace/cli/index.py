@@ -1,4 +1,4 @@
-"""`sync`, `watch`, `status`, `usage`, `trust`: the index, and what else is kept of a workspace."""
+"""`sync`, `watch`, `status`, `usage`, `index …`: the index, and what else is kept of a workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, progress, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option
 from commonplace.render import count, reports, screen
 
 if TYPE_CHECKING:
@@ -116,6 +116,28 @@ def _write_queue_down(memory: Memory) -> None:
     if done.set_aside:
         number = count(done.set_aside, "entry", "entries")
         failures.warn(f"{number} could not be written into a note; see {paths.shown(queue.set_aside)}")
+
+
+@command("use")
+@click.argument("place", metavar="URL|local")
+@click.pass_context
+def use(ctx: click.Context, place: str) -> None:
+    """Keep the index on a server (postgresql://USER@HOST/DB, milvus://HOST:19530/DB) or in a file (local).
+
+    It is built there with the vectors that exist, while the present one answers. Then `index.url` in your
+    own config.toml names it, for all your workspaces; one that is left is deleted from its server.
+    """
+    from commonplace.config import editing
+    from commonplace.memory import index_of
+
+    session.check_owner(ctx)
+    url = place if place != "local" else ""
+    former, memory = session.open_memory(ctx), session.open_memory(ctx, {"index.url": url})
+    index_of(memory).begin_with(index_of(former))
+    tell(run(memory), "text")
+    editing.set_values({"index.url": url or None})
+    if former.settings.index.url != url:
+        index_of(former).drop()
 
 
 @command("watch")
@@ -255,3 +277,6 @@ def _uses_text(uses: Sequence[Activity]) -> str:
         for one in uses
     ]
     return screen.headed([("when", "who", "did", "tokens", "question", "first"), *rows], (3,))
+
+
+index_group = Group("index", commands=[use], help="Keep the index on a server or in a local file.")

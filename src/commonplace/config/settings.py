@@ -136,6 +136,8 @@ class Index(NamedTuple):
     include: tuple[str, ...] = _key(("MEMORY.md", "memory/**/*.md"), "Globs of the workspace's own notes.")
     ignore: tuple[str, ...] = _key((), "Globs of notes that are not indexed.")
     sync_on_search: bool = _key(True, "Read changed files again before each search.")
+    url: str = _own("", "Server of the index: postgresql:// or milvus://, without a password; empty: a file.")
+    key: str = _own("", "File with the password of that server.")
 
 
 class Remember(NamedTuple):

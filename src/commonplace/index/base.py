@@ -330,6 +330,9 @@ class VectorStore(Protocol):
         `words` are the signs of the vectors of the words of some texts, see `providers.embedding.base.signs`.
         """
 
+    def kept(self) -> Iterator[tuple[list[bytes], Floats, dict[bytes, bytes]]]:
+        """Yield all vectors as `add` takes them, some at a time."""
+
     def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
         """Give passages the vectors of keys; return the keys that have one, the others change nothing.
 

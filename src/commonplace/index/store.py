@@ -20,7 +20,7 @@ from commonplace.base.messages import message
 from commonplace.base.paths import refusal, shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index import changes, rules
+from commonplace.index import changes, rules, vectors
 from commonplace.index.base import ALL, Index, Key, Known
 from commonplace.index.sqlite.opening import (
     Opened,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from commonplace.base.messages import Message
     from commonplace.index.changes import Patience
+    from commonplace.index.opening import Remote
     from commonplace.notes.scan import Listing
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
@@ -76,15 +77,17 @@ class Store:
         chunks: ChunkSettings,
         contexts: Mapping[str, str] | None = None,
         patience: Patience = (0, 1, 0.0),
+        remote: Callable[[], Remote | None] = lambda: None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
-        a search reads a transcript again that is being written.
+        a search reads a transcript again that is being written. `remote` gives the server of the index, if
+        there is one; while that does not answer, the file does.
         """
         self.sources = list(sources)
         self.chunks = chunks
-        self._path, self._lock = path, lock
+        self._path, self._lock, self.remote = path, lock, remote
         self._identity = rules.identity(chunks)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
@@ -116,7 +119,8 @@ class Store:
         if self._opened is None:
             root = paths.locked_folder(Path(self._lock))
             told = paths.tighten(paths.Workspace(root) if root else None)
-            opened = open_index(self._path, self._identity)
+            server = self.remote()
+            opened = (server.open_index if server else open_index)(self._path, self._identity)
             self._take(opened._replace(warnings=(*told, *opened.warnings)) if told else opened)
         assert self._opened is not None
         return self._opened
@@ -160,23 +164,38 @@ class Store:
         """
         if self._opened is None:
             return
-        if not self._opened.in_memory:
+        if self._opened.away and time.monotonic() >= self._retry_at + retry_s:
+            self.close()
+        elif not self._opened.in_memory:
             index = self._opened.index
             # Whoever has written to one that must be rebuilt has done that, most likely.
             is_written = index.rebuild_reason is not None and index.version != self._version
             if inode(index.path) != self._inode or is_written:
                 self.close()
-            return
-        now = time.monotonic()
-        if now < self._retry_at + retry_s:
-            return
-        self._retry_at = now
+        elif time.monotonic() >= self._retry_at + retry_s:
+            self._retry_at = time.monotonic()
+            self._try_file()
+
+    def _try_file(self) -> None:
         if answers(self._path):
             again = open_index(self._path, self._identity)
             if again.in_memory:
                 again.index.close()
             else:
                 self._take(again)
+
+    def begin_with(self, other: Store) -> None:
+        """Take on the vectors of another index. Raises IndexUnavailable if one is away."""
+        for store in (self, other):
+            if store.opened.away:
+                raise IndexUnavailable(store.remote().url, store.opened.reason)  # type: ignore[union-attr]
+        vectors.carry(other.index, self.index)
+
+    def drop(self) -> None:
+        """Delete the index from its server, and close it. Raises IndexUnavailable."""
+        if self.remote() and not self.opened.away:
+            self.index.drop()  # type: ignore[attr-defined]
+        self.close()
 
     def close(self) -> None:
         """Close the index; the next use opens it anew."""
@@ -193,8 +212,13 @@ class Store:
         self._retry_at = time.monotonic()
 
     def recover(self, error: IndexUnavailable) -> None:
-        """After a failure in use: begin a damaged index anew, serve from memory in every other case."""
+        """After a failure in use: begin a damaged index anew, serve from memory in every other case.
+
+        One on a server is opened again, or the file in its place.
+        """
         self.close()
+        if (server := self.remote()) and error.path == server.url:
+            return
         if is_damage(error.reason):
             try:
                 self._take(discard(error.path, self._identity, error.reason))
@@ -458,9 +482,8 @@ class Store:
 
     @property
     def _own_lock(self) -> Path:
-        """The lock of this index; one that stands elsewhere has its lock beside it."""
-        path = self.index.path
-        return Path(self._lock if path == self._path else f"{path}.lock")
+        """The lock of this index, among the programs of this machine."""
+        return Path(self._lock)
 
     @property
     def _vectors_lock(self) -> Path:
@@ -474,7 +497,7 @@ class Store:
     @property
     def syncing(self) -> bool:
         """Whether somebody fills the index now, so that there is no need of another sync."""
-        locks = (self._own_lock, self._vectors_lock, f"{self.index.path}.batches")
+        locks = (self._own_lock, self._vectors_lock, f"{self._path}.batches")
         return not self.in_memory and any(is_held(lock) for lock in locks)
 
     @property
@@ -562,7 +585,7 @@ class Store:
         from commonplace.index import sync
 
         try:
-            with locked(f"{self.index.path}.batches", timeout_s=0):
+            with locked(f"{self._path}.batches", timeout_s=0):
                 return sync.sync_by_batches(self.vectors, embedder, progress, stop)
         except LockTimeout:
             return 0, "another sync waits for batches, which bring the vectors that are missing"

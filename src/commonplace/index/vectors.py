@@ -192,6 +192,16 @@ class Vectors:
             self.store.prune()
 
 
+def carry(old: Index, new: Index) -> None:
+    """Store the vectors of an index in another one, with what it notes of them."""
+    with new.transaction():
+        for name in ("model", "scripts", "contexts"):
+            if name in old.meta:
+                new.meta[name] = old.meta[name]
+        for keys, rows, words in old.vectors.kept():
+            new.vectors.add(keys, rows, words)
+
+
 def embedded_text(text: str, headings: Sequence[str], path: str, contexts: Sequence[str] = ()) -> str:
     """The text that is embedded for a passage: its contexts, its headings, then what it says.
 

@@ -44,20 +44,35 @@ def count(site: Site, changed: Iterable[str]) -> list[Erased]:
 
 
 def renew(site: Site, open_store: Callable[[], Store]) -> None:
-    """Bring the index up to the files and rewrite it. Raises IndexUnavailable, NoteUnreadable."""
-    if not _is_there(site.index):
-        return
+    """Bring the index up to the files and rewrite it, on a server as well as in the file.
+
+    Raises IndexUnavailable, NoteUnreadable.
+    """
     store = open_store()
+    is_remote = store.remote() is not None
+    if is_remote:
+        _renew(store, "")
+        store = open_store()
+        store.remote = lambda: None
+    if _is_there(site.index):
+        _renew(store, os.fspath(site.index))
+
+
+def _renew(store: Store, path: str) -> None:
+    """Renew the index at a path, or the one on a server for ""."""
     try:
         with store.filling():  # what is being embedded may be forgotten
             store.sync(lambda _: None, drop=(WORKSPACE_COLLECTION,))  # it may be empty now
             index = store.index
-            if index.path != os.fspath(site.index):
-                raise IndexUnavailable(os.fspath(site.index), schema.UNWRITABLE)
+            if index.path != path if path else store.opened.away:
+                raise IndexUnavailable(path or "; ".join(store.opened.warnings), schema.UNWRITABLE)
             with index.transaction():
                 index.meta.pop("staging", None)  # vectors made beside the others belong to texts of before
                 index.vectors.prune()
-            rewrite(store.opened.index.connection, site.index)
+            if path:
+                rewrite(index.connection, Path(path))  # type: ignore[attr-defined]
+            else:
+                index.erase()  # type: ignore[attr-defined]
     finally:
         store.close()
 

@@ -12,6 +12,7 @@ from commonplace.base.locks import locked
 from commonplace.base.messages import message
 from commonplace.base.paths import root_of
 from commonplace.base.tuples import NamedTuple
+from commonplace.index.base import Index
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 
@@ -29,14 +30,15 @@ class Opened(NamedTuple):
     """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3).
 
     `anew` is true for one that was emptied because it had been made by other rules. `reason` says why there
-    is none in a file.
+    is none in a file, or on a server: then it is `away`.
     """
 
-    index: SqliteIndex  # type: ignore[assignment]
+    index: Index  # type: ignore[assignment]
     in_memory: bool = False
     warnings: tuple[str, ...] = ()
     anew: bool = False
     reason: str = ""
+    away: bool = False
 
 
 def open_index(path: str, identity: Mapping[str, str]) -> Opened:

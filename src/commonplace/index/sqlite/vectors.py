@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
@@ -102,6 +102,17 @@ class SqliteVectors(VectorStore):
         with self.file.changing():
             self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", (words or {}).items())
             self.file.change("INSERT OR IGNORE INTO vectors(key, vector) VALUES(?, ?)", rows)
+
+    def kept(self) -> Iterator[tuple[list[bytes], Floats, dict[bytes, bytes]]]:
+        """Yield all vectors as `add` takes them, some at a time."""
+        import numpy as np
+
+        sql = "SELECT v.key, v.vector, w.signs, v.id FROM vectors v LEFT JOIN words w ON w.key = v.key"
+        sql, after = f"{sql} WHERE v.id > ? AND v.vector <> x'' ORDER BY v.id LIMIT {_LOAD_ROWS}", 0
+        while rows := self.file.rows(sql, (after,)):
+            after, signs = rows[-1][3], {row[0]: row[2] for row in rows if row[2]}
+            matrix = np.array([np.frombuffer(row[1], np.int8) for row in rows], np.float32)
+            yield [row[0] for row in rows], matrix, signs
 
     def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
         """Give passages the vectors of keys; see `index.base.VectorStore`."""

@@ -1,0 +1,144 @@
+"""Full text for engines without FTS5: its tokens, its expressions as a tree of phrases, positions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, lru_cache
+
+from commonplace.base import fork
+from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
+from commonplace.language import lexicon
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    import re
+    from typing import Any
+
+K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of BM25, as FTS5 has them
+COLUMNS = ("body", "header")
+_TOKEN = lazy(r'"((?:[^"]|"")*)"\s*(\*?)|(AND|OR|NOT|[():]|\w+)')
+_lock = fork.renewed(threading.Lock())
+
+
+class Phrase(NamedTuple):
+    """Tokens in a row, of which the last may be a beginning, in one column or in either ("")."""
+
+    tokens: tuple[str, ...]
+    begins: bool = False
+    column: str = ""
+
+
+class Tree(NamedTuple):
+    """AND, OR or NOT (the first without the others) of the places of phrases and of further trees."""
+
+    sign: str
+    parts: tuple[Tree | int, ...]
+
+
+class Expression(NamedTuple):
+    """An expression that has been read: its phrases in their order, and how they are joined."""
+
+    phrases: tuple[Phrase, ...]
+    tree: Tree | int
+
+    def holds(self, found: Collection[int]) -> bool:
+        """Tell if the expression matches where these phrases are found, by their places."""
+        return _holds(self.tree, found)
+
+
+def _holds(tree: Tree | int, found: Collection[int]) -> bool:
+    if isinstance(tree, int):
+        return tree in found
+    each = [_holds(part, found) for part in tree.parts]
+    if tree.sign == "NOT":
+        return each[0] and not any(each[1:])
+    return all(each) if tree.sign == "AND" else any(each)
+
+
+@cache
+def _tokenizer() -> Callable[..., Any]:
+    from commonplace.base import database
+
+    name, *options = lexicon.TOKENIZER.split()
+    return database.memory().fts5_tokenizer(name, options)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of a text exactly as FTS5 has them; `lexicon.index_text` comes before."""
+    import apsw
+
+    with _lock:  # the tokenizer keeps a buffer
+        found: list[str] = _tokenizer()(
+            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+    return found
+
+
+@lru_cache(256)
+def parse(expression: str) -> Expression:
+    """Read an expression, see `index.base`; OR binds loosest, then AND, then NOT."""
+    reader = _Reader(expression)
+    tree = reader.joined("OR")
+    return Expression(tuple(reader.phrases), tree)
+
+
+class _Reader:
+    def __init__(self, expression: str) -> None:
+        self.left: list[re.Match[str]] = list(_TOKEN.finditer(expression))
+        self.phrases: list[Phrase] = []
+
+    def take(self, sign: str) -> bool:
+        """Tell if the next token is this one, and go past it."""
+        taken = bool(self.left) and self.left[0][3] == sign
+        del self.left[:taken]
+        return taken
+
+    def joined(self, sign: str, column: str = "") -> Tree | int:
+        tighter = {"OR": "AND", "AND": "NOT"}.get(sign)
+        parts: list[Tree | int] = []
+        while not parts or self.take(sign):
+            parts.append(self.joined(tighter, column) if tighter else self.single(column))
+        return parts[0] if len(parts) == 1 else Tree(sign, tuple(parts))
+
+    def single(self, column: str) -> Tree | int:
+        if self.take("("):
+            inner = self.joined("OR", column)
+            self.take(")")
+            return inner
+        found = self.left.pop(0)
+        if found[3]:
+            self.take(":")
+            return self.single(found[3])
+        words = tuple(tokens(found[1].replace('""', '"')))
+        self.phrases.append(Phrase(words, bool(found[2]), column))
+        return len(self.phrases) - 1
+
+
+def count(phrase: Phrase, texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Count how often a phrase stands in the tokens of each column."""
+    columns = [phrase.column] if phrase.column else COLUMNS
+    return {column: _count(phrase, texts[column]) for column in columns}
+
+
+def _count(phrase: Phrase, text: Sequence[str]) -> int:
+    words, size = phrase.tokens, len(phrase.tokens)
+    if not words:
+        return 0
+    exact = words[:-1] if phrase.begins else words
+    return sum(
+        tuple(text[at : at + len(exact)]) == exact
+        and (not phrase.begins or text[at + size - 1].startswith(words[-1]))
+        for at in range(len(text) - size + 1)
+    )
+
+
+def positions(body: str, header: str) -> tuple[dict[str, list[int]], int]:
+    """Return where each token stands, and how many there are; the header's have numbers below zero."""
+    found: dict[str, list[int]] = {}
+    columns = tokens(body), tokens(header)
+    for first, column in zip((0, -(1 << 30)), columns, strict=True):
+        for at, word in enumerate(column, first):
+            found.setdefault(word, []).append(at)
+    return found, sum(map(len, columns))
