@@ -142,10 +142,8 @@ def test_every_setting_is_described() -> None:
 
 def test_every_weight_is_described() -> None:
     text = (DOCS / "search.md").read_text("utf-8")
-    weights = [
-        f"{value:g}" for value in (ranking.DEFAULT.vector, ranking.DEFAULT.turns, ranking.DEFAULT.header)
-    ]
-    weights += [f"{ranking.DEFAULT.speaker:.2f}", f"{terms.POSTINGS:,}", f"{terms.POSTINGS_WIDE:,}"]
+    weights = [f"{abs(value):g}" for value in (*ranking.fitted().values(), ranking.DEFAULT.header)]
+    weights += [f"{terms.POSTINGS:,}", f"{terms.POSTINGS_WIDE:,}"]
     weights += [f"{confidence.CLEAR:g}", f"{confidence.NOISE:g}"]
     assert [weight for weight in weights if weight not in text] == []
 

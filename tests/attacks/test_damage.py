@@ -80,7 +80,9 @@ def damages(root: Path) -> list[str]:
     found = [f"DROP TABLE {table}" for table in (*TABLES, "passages_fts", "struck_fts", "passages_fts_data")]
     found += [f"DROP TABLE {table}; CREATE VIEW {table} AS SELECT 1 AS id" for table in TABLES]
     found += [
-        f"ALTER TABLE {table} RENAME COLUMN {name} TO gone" for table in TABLES for name in columns(root, table)
+        f"ALTER TABLE {table} RENAME COLUMN {name} TO gone"
+        for table in TABLES
+        for name in columns(root, table)
     ]
     found += [f"UPDATE meta SET value = {value} WHERE key IN ('contexts', 'formats', 'levels', 'staging', 'scan')"
               for value in ("'null'", "'[]'", "'[1]'", "'{'", '\'{"": 7}\'', "7")]  # fmt: skip

@@ -98,18 +98,3 @@ def test_a_short_statement_is_one_of_its_headings() -> None:
     assert compare.agree(("People", "Alice"), ("People", "Bob"), long)
     assert not compare.agree(("People", "Alice"), ("People", "Bob"), long, frozenset({"bob"}))
     assert not compare.agree(("1.2.0",), ("1.3.0",), compare.read("Bug fixes"))
-
-
-EVENTS = [
-    ("- Dentist moved to Friday at 15, Dana drives", "User: my dentist moved it to Friday at 15, Dana is driving me", True),
-    ("- Dentist moved to Friday at 15, Dana drives", "User: my dentist moved it to Friday at 16, Dana is driving me", False),
-    ("- Dana will not move to Lisbon this spring", "Ann: so Dana is going to move to Lisbon this spring", False),
-    ("- 妈妈的生日想要一条真丝围巾", "用户：妈妈说她生日想要一条真丝围巾", True),
-    ("- Yes", "User: yes", False),
-    ("- Dana moves to Lisbon in April", "User: what is for lunch today in the canteen?", False),
-]  # fmt: skip
-
-
-def test_a_note_and_a_transcript_may_tell_of_one_event() -> None:
-    for note, transcript, one in EVENTS:
-        assert compare.same_event(compare.read(note), compare.read(transcript)) is one

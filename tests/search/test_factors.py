@@ -33,22 +33,23 @@ def item(number: int, score: float, text: str = "some words", **said: str) -> Ra
 def test_each_factor_has_its_part() -> None:
     for said, project, expected in [
         ({"importance": "5"}, "", {"importance": 0.0}),
-        ({"importance": "10"}, "", {"importance": 0.05}),
-        ({"importance": "1"}, "", {"importance": -0.04}),
-        ({"project": "Kestrel"}, "kestrel", {"project": 0.05}),
-        ({"project": "other"}, "kestrel", {"project": -0.03}),
+        ({"importance": "10"}, "", {"importance": 1.0}),
+        ({"importance": "1"}, "", {"importance": -0.8}),
+        ({"project": "Kestrel"}, "kestrel", {"project": 1.0}),
+        ({"project": "other"}, "kestrel", {"project": -0.6}),
         ({"project": "other"}, "", {}),
         ({}, "kestrel", {}),
-        ({"status": "tentative"}, "", {"tentative": -0.05}),
-        ({"status": "superseded"}, "", {"superseded": -0.25}),
-        ({"superseded-by": "#a1b2c3"}, "", {"superseded": -0.25}),
-        ({"valid-until": "2026-02-28"}, "", {"expired": -0.25}),
+        ({"status": "tentative"}, "", {"status": 0.2}),
+        ({"status": "superseded"}, "", {"status": 1.0}),
+        ({"superseded-by": "#a1b2c3"}, "", {"status": 1.0}),
+        ({"valid-until": "2026-02-28"}, "", {"status": 1.0}),
         ({"valid-until": "2026-03-01"}, "", {}),
-        ({"by": "owner"}, "", {"by": 0.0}),
-        ({"by": "agent"}, "", {"by": -0.01}),
-        ({"by": "untrusted"}, "", {"by": -0.05}),
+        ({"by": "owner"}, "", {}),
+        ({"by": "agent"}, "", {"writer": 0.2}),
+        ({"by": "untrusted"}, "", {"writer": 1.0}),
+        ({"role": "bare"}, "", {"bare": 1.0}),
     ]:
-        assert ranking.annotated_parts(said, project, today) == pytest.approx(expected)
+        assert ranking.annotated(said, project, today) == pytest.approx(expected)
 
 
 def test_labels_say_what_a_reader_must_know() -> None:
@@ -100,19 +101,17 @@ def test_few_entries_are_put_first_and_none_that_no_longer_holds() -> None:
 
 
 def test_what_is_superseded_stands_below_what_replaces_it() -> None:
-    ranked = [item(1, 0.9, superseded_by="b.md"), item(3, 0.5), item(2, 0.4)]
-    found = order.put_below(ranked, {"b.md": [Place(2)]})
-    assert [r.candidate.id for r in found] == [3, 2, 1]
+    ranked = [item(1, 0.9), item(3, 0.5), item(2, 0.4)]
+    found = order.in_order(ranked, {1: [{2}]})
+    assert [r.candidate.id for r in found] == [2, 1, 3]
     for one in found:
         assert sum(one.parts.values()) == pytest.approx(one.score)
 
 
 def test_a_chain_of_replacements_is_followed_and_a_circle_ends() -> None:
-    chain = [item(1, 0.9, superseded_by="b"), item(2, 0.8, superseded_by="c"), item(3, 0.1)]
-    found = order.put_below(chain, {"b": [Place(2)], "c": [Place(3)]})
-    assert [r.candidate.id for r in found] == [3, 2, 1]
-    circle = [item(1, 0.9, superseded_by="b"), item(2, 0.8, superseded_by="a")]
-    assert len(order.put_below(circle, {"b": [Place(2)], "a": [Place(1)]})) == 2
+    chain = [item(1, 0.9), item(2, 0.8), item(3, 0.1)]
+    assert [r.candidate.id for r in order.in_order(chain, {1: [{2}], 2: [{3}]})] == [3, 2, 1]
+    assert len(order.in_order(chain[:2], {1: [{2}], 2: [{1}]})) == 2
 
 
 def test_lines_of_a_reference_tell_which_passage_replaces() -> None:
@@ -252,7 +251,7 @@ def test_the_project_at_hand_comes_first(root: Path, project: str, time: str) ->
 def test_untrusted_text_says_so(memory: Memory) -> None:
     (found,) = (hit for hit in hits(memory, "cache removed web page") if "web page" in hit.text)
     assert found.labels == ("untrusted",)
-    assert ("by", -0.05) in [(factor.name, factor.value) for factor in found.factors]
+    assert ("writer", -0.05) in [(factor.name, factor.value) for factor in found.factors]
 
 
 def test_notes_age_where_it_is_wanted_but_not_long_term_memory(root: Path) -> None:

@@ -12,9 +12,7 @@ import pytest
 from commonplace import Memory
 from commonplace.index.base import Candidate
 from commonplace.providers.embedding.base import signs
-from commonplace.search import query
-from commonplace.search.ranking import Ranked
-from commonplace.search.reranking import LATE_MOST, LATE_WEIGHT, NEIGHBOUR, LateInteraction, Reranker, rerank
+from commonplace.search.reranking import NEIGHBOUR, comparing
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats
@@ -50,8 +48,8 @@ def passage(id_: int, text: str, section: int = 1, turns: float = 1.0) -> Candid
 
 
 def similar(question: str, *candidates: Candidate, store: Store | None = None) -> list[float]:
-    late = LateInteraction(store or Store(*candidates), rows)  # type: ignore[arg-type]
-    return late.similarities(question, candidates)
+    found = comparing(store or Store(*candidates), rows)(question, candidates)  # type: ignore[arg-type]
+    return [found.get(own.id, 0.0) for own in candidates]
 
 
 def test_each_word_of_the_question_counts_its_nearest() -> None:
@@ -74,18 +72,9 @@ def test_another_section_stands_alone() -> None:
     assert similar("red boat", passage(1, "red"), passage(2, "boat", 2)) == pytest.approx([0.5, 0.5])
 
 
-def test_prose_is_not_read() -> None:
-    store = Store(passage(5, "red"))
-    assert similar("red", passage(1, "crimson", turns=0), passage(5, "red"), store=store) == pytest.approx(
-        [0.0, 1.0]
-    )
-    assert 1 not in store.asked
-
-
 def test_nothing_to_compare_asks_nobody() -> None:
     store = Store()
     assert similar("red", store=store) == []
-    assert similar("red", passage(1, "red", turns=0), store=store) == [0.0]
     assert similar("", passage(1, "red"), store=store) == [0.0]
     assert store.asked == set()
     assert similar("red", passage(1, "red"), store=store) == [0.0], "no words were kept of it"
@@ -105,19 +94,7 @@ def test_turns_are_kept_and_found_by_their_words(tmp_path: Path) -> None:
         hits = memory.search("who purchased the bike?", min_score=0).hits
         parts = {hit.text: {factor.name for factor in hit.factors} for hit in hits}
         assert "bicycle" in hits[0].text
-        assert "late interaction" in parts[hits[0].text]
+        assert "words one by one" in parts[hits[0].text]
         (tmp_path / "MEMORY.md").write_text("# Chat\n\n茶\n", "utf-8")
         memory.sync()
         assert memory._store.index.vectors.words(range(100)) == {}
-
-
-def test_a_few_lines_of_chat_are_lifted_by_so_much_at_most() -> None:
-    note = Ranked(passage(1, "boat", turns=0.0), 0.7, {"meaning": 0.7})
-    chat = Ranked(passage(5, "red"), 0.2, {"meaning": 0.2})
-    other = Ranked(passage(9, "boat", section=2), 0.2, {"meaning": 0.2})
-    ordered = rerank(
-        [note, chat, other], query.parse("red"), Reranker("local", lambda _, __: [0.0, 1.0, 0.0])
-    )
-    assert [item.candidate.id for item in ordered] == [1, 5, 9]
-    assert ordered[1].parts["late interaction"] == pytest.approx(LATE_MOST)
-    assert ordered[2].parts["late interaction"] == pytest.approx(LATE_MOST - LATE_WEIGHT)

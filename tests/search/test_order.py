@@ -31,11 +31,13 @@ def made(
     own = 1 - number / 1000 if score is None else score
     item = Ranked(Candidate(number, number, number, 1, 1, text, 0.0), own, parts or {"words": own})
     path = path or f"memory/{number}.md"
-    return order.entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()))
+    read = compare.verbatim if path.endswith(".py") else compare.read
+    return Entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()), read(text))
 
 
 def groups(*entries: Entry, limit: int = 10) -> list[list[int]]:
-    return [[one.item.candidate.id for one in group] for group in order.gather(entries, limit)]
+    gathered = order.gather(entries, limit)
+    return [sorted(one.item.candidate.id for one in (shown, *others)) for shown, others in gathered]
 
 
 STATEMENTS = (
@@ -61,27 +63,19 @@ ENTRIES = st.lists(
 
 @given(ENTRIES, st.integers(0, 12))
 def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: int) -> None:
-    """What is not shown is the same as what is, or the transcript of it; what was not reached is not needed."""
+    """What is not shown says the same as what is; what was not reached is not needed."""
     found = order.gather(entries, limit)
-    reached = sum(map(len, found))
-    assert sorted(one.item.candidate.id for group in found for one in group) == list(range(reached))
+    reached = sum(1 + len(told.others) for told in found)
+    shown = [one.item.candidate.id for told in found for one in (told.shown, *told.others)]
+    assert sorted(shown) == list(range(reached))
     assert reached == len(entries) or len(found) >= limit
-    for group in found:
-        told = order.tell(group)
-        assert len(told.others) == len(group) - 1
-        for other in told.others:
-            alike = compare.same(told.shown.said, other.said)
-            assert alike or (other.is_transcript and compare.same_event(told.shown.said, other.said))
-
-
-def test_a_note_that_repeats_a_transcript_word_for_word_is_not_taken_for_the_note_of_the_event() -> None:
-    note, heard, copied = made(0, DANA), made(1, SAID, kind="session"), made(2, SAID)
-    assert groups(note, heard, copied) == [[0, 1], [2]]
+    for told in found:
+        assert all(compare.same(told.shown.said, other.said) for other in told.others)
 
 
 @given(ENTRIES, st.integers(1, 12), st.floats(0, 1))
 def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: float) -> None:
-    told = [order.tell(group) for group in order.gather(entries, limit)]
+    told = order.gather(entries, limit)
     spread = order.spread(told, share)
     items = [one.shown.item for one in spread]
     assert all(a.score >= b.score for a, b in pairwise(items))
@@ -91,10 +85,10 @@ def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: f
 
 def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
     old, new = made(1, DANA, "2026-01-02", score=0.9), made(2, DANA, "2026-02-03", score=0.5)
-    told = order.tell([old, new])
+    (told,) = order.gather([old, new], 10)
     assert (told.shown.source.date, told.shown.item.score) == ("2026-02-03", 0.9)
     assert told.shown.item.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
-    assert told.others == (old,)
+    assert told.others == [old]
 
 
 def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
@@ -105,32 +99,27 @@ def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
             for one, changed in zip((first, second), times, strict=True)
         ]
         newest = both[times.index(2)]
-        assert order.tell(both).shown.source == newest.source
+        (told,) = order.gather(both, 10)
+        assert told.shown.source == newest.source
 
 
 def test_of_the_day_asked_for_a_statement_is_shown_as_of_that_day() -> None:
     asked = made(1, DANA, "2026-01-02", parts={"words": 0.8, "date": 0.1})
     later = made(2, DANA, "2026-02-03")
-    assert order.tell([asked, later]).shown.source.date == "2026-01-02"
+    (told,) = order.gather([asked, later], 10)
+    assert told.shown.source.date == "2026-01-02"
 
 
-def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
-    heard, note, again = (
-        made(1, SAID, "2026-02-13", kind="session"),
-        made(2, f"- {DANA}", "2026-02-12"),
-        made(3, "Bob: Dana takes the cat, and moves to Lisbon in April!", "2026-02-12", kind="session"),
+def test_a_note_is_shown_before_a_transcript_and_before_a_copy() -> None:
+    heard = made(1, DANA, "2026-02-13", kind="session")
+    note, copy = (
+        made(2, DANA, "2026-02-12"),
+        made(3, DANA, "2026-02-14", path="memory/2.sync-conflict-20260214-101112-ABCDEFG.md"),
     )
-    for arrived in ([heard, note, again], [heard, again, note], [note, heard, again]):
-        (group,) = order.gather(arrived, 10)
-        told = order.tell(group)
+    for arrived in ([heard, note, copy], [copy, heard, note], [note, heard, copy]):
+        (told,) = order.gather(arrived, 10)
         assert told.shown.source == note.source
-        assert {one.source.path for one in told.others} == {heard.source.path, again.source.path}
-
-
-def test_a_transcript_of_another_day_is_another_hit() -> None:
-    note, days = made(1, DANA, "2026-02-12"), ("2026-02-14", "2026-02-10", None)
-    for number, day in enumerate(days, 2):
-        assert groups(note, made(number, SAID, day, kind="session")) == [[1], [number]]
+        assert {one.source.path for one in told.others} == {heard.source.path, copy.source.path}
 
 
 def test_two_passages_of_the_same_lines_are_one_hit_and_not_another_place() -> None:

@@ -14,6 +14,19 @@ from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf
 from commonplace.types import Passage
 
+WEIGHTS = {
+    "meaning": 0.68,
+    "translated": 0.8,
+    "length": -0.3,
+    "speaker": 0.1,
+    "asks": -0.03,
+    "date": 0.25,
+    "neighbours": 0.6,
+    "section": 0.15,
+    "words one by one": 1.7,
+}
+OURS = RankSettings(weights=WEIGHTS)
+
 
 def candidate(number: int, text: str = "some words", section: int = 1, turns: float = 0.0) -> Candidate:
     speakers = read(text.split("\n")).of(1, text.count("\n") + 1, chat=turns > 0)
@@ -46,7 +59,7 @@ def test_words_and_meaning_are_added() -> None:
 
 
 def test_without_vectors_words_count_whole() -> None:
-    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 5.0}), RankSettings())) == {1: 0.5}
+    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 5.0}), OURS)) == {1: 0.5}
 
 
 def test_chinese_is_ranked_by_words() -> None:
@@ -69,7 +82,7 @@ def test_a_passage_without_a_vector_is_neither_lost_nor_first() -> None:
 
 def test_neighbours_count_in_conversations_only() -> None:
     said = {1: 10.0, 2: 1.0}
-    facts = ranking.rank([candidate(1), candidate(2)], evidence(lexical=said), RankSettings())
+    facts = ranking.rank([candidate(1), candidate(2)], evidence(lexical=said), OURS)
     talk = ranking.rank(
         [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
     )
@@ -83,49 +96,20 @@ def test_neighbours_count_in_conversations_only() -> None:
 def test_a_chat_does_not_stand_above_a_plain_note_as_such() -> None:
     talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
     note = candidate(20, section=2)
-    found = ranking.rank([*talk, note], evidence(lexical={1: 4.0, 2: 4.0, 3: 4.0, 20: 6.0}), RankSettings())
+    found = ranking.rank([*talk, note], evidence(lexical={1: 4.0, 2: 4.0, 3: 4.0, 20: 6.0}), OURS)
     assert found[0].candidate is note
-
-
-def test_what_only_turns_get_puts_none_before_a_note_that_is_as_relevant() -> None:
-    said = [candidate(number, turns=1.0) for number in (1, 2)]
-    notes = [candidate(20, section=2), candidate(21, section=2)]
-    ranked = [
-        ranking.Ranked(said[0], 0.9, {"words": 0.4, "late interaction": 0.5}, 0.4),
-        ranking.Ranked(said[1], 0.7, {"words": 0.3, "late interaction": 0.4}, 0.3),
-        ranking.Ranked(notes[0], 0.5, {"words": 0.5}, 0.5),
-        ranking.Ranked(notes[1], 0.1, {"words": 0.1}, 0.1),
-    ]
-    order = ranking.behind_others(ranked)
-    assert [item.candidate.id for item in order] == [20, 1, 2, 21]
-    assert all(math.fsum(item.parts.values()) == pytest.approx(item.score) for item in order)
-    poor = [ranked[0], ranked[1], ranked[2]._replace(relevance=0.3, score=0.3)]
-    assert ranking.behind_others(poor) == poor
-
-
-def test_a_year_of_which_nearly_all_notes_are_tells_little() -> None:
-    own = [candidate(number, section=number) for number in range(1, 11)]
-    dates = dict.fromkeys(range(1, 10), "2026-05-01") | {10: None}
-    for question, least, most in (
-        ("what do I earn in 2026?", 0.0, 0.05),
-        ("what was on 1 May 2026?", 0.2, 0.3),
-    ):
-        days = query.days(query.parse(question), date(2026, 11, 26))
-        known = evidence(question, lexical={one.id: 5.0 for one in own}, dates=dates, days=days)
-        parts = ranking.rank(own, known, RankSettings())[0].parts
-        assert least <= parts["date"] <= most
 
 
 def test_of_two_passages_that_answer_alike_the_shorter_one_is_first() -> None:
     long, short = candidate(1, "the boat " * 20), candidate(2, "the boat " * 5)
-    found = ranking.rank([long, short], evidence(lexical={1: 5.0, 2: 5.0}), RankSettings())
+    found = ranking.rank([long, short], evidence(lexical={1: 5.0, 2: 5.0}), OURS)
     assert [item.candidate for item in found] == [short, long]
-    assert [item.parts["length"] for item in found] == pytest.approx([-0.00016 * 45, -0.00016 * 180])
+    assert [item.parts["length"] for item in found] == pytest.approx([-0.3 * 45 / 1875, -0.3 * 180 / 1875])
 
 
 def test_length_costs_no_more_than_a_share_of_what_a_passage_answers() -> None:
     long, nothing = candidate(1, "the boat " * 900), candidate(2, "the boat " * 5)
-    found = ranking.rank([long, nothing], evidence(lexical={1: 1.0}), RankSettings())
+    found = ranking.rank([long, nothing], evidence(lexical={1: 1.0}), OURS)
     assert [item.score for item in found] == pytest.approx([0.07, 0.0], abs=1e-6)
 
 
@@ -134,14 +118,14 @@ def test_a_turn_that_asks_gives_way_to_one_that_answers() -> None:
         candidate(1, turns=1.0, text="A: the boat?"),
         candidate(2, turns=1.0, text="B: the boat."),
     )
-    found = ranking.rank([asked, answered], evidence(lexical={1: 5.0, 2: 5.0}), RankSettings())
+    found = ranking.rank([asked, answered], evidence(lexical={1: 5.0, 2: 5.0}), OURS)
     assert [item.candidate for item in found] == [answered, asked]
     assert "asks" not in found[0].parts
 
 
 def test_a_conversation_counts_what_is_further_away_less() -> None:
     talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
-    found = ranking.rank(talk, evidence(lexical={1: 10.0, 2: 1.0, 3: 1.0}), RankSettings(section=0.0))
+    found = ranking.rank(talk, evidence(lexical={1: 10.0, 2: 1.0, 3: 1.0}), OURS)
     parts = {item.candidate.id: item.parts["neighbours"] for item in found}
     assert parts[2] == pytest.approx(0.6 * 1.0, abs=1e-4)
     assert parts[3] == pytest.approx(0.6 * 0.1 + 0.3 * 1.0, abs=1e-4)
@@ -150,33 +134,31 @@ def test_a_conversation_counts_what_is_further_away_less() -> None:
 
 def test_the_best_of_a_section_speaks_for_the_others() -> None:
     talk = [candidate(1, turns=1.0), candidate(9, turns=1.0), candidate(20, section=2, turns=1.0)]
-    found = ranking.rank(talk, evidence(lexical={1: 10.0, 9: 2.0, 20: 2.0}), RankSettings())
+    found = ranking.rank(talk, evidence(lexical={1: 10.0, 9: 2.0, 20: 2.0}), OURS)
     parts = {item.candidate.id: item.parts.get("section", 0.0) for item in found}
     assert parts == pytest.approx({1: 0.15 * 0.2, 9: 0.15 * 1.0, 20: 0.0})
     apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
     said = {1: 10.0, 2: 1.0}
-    assert scores(ranking.rank(apart, evidence(lexical=said), RankSettings()))[2] == 0.1
+    assert scores(ranking.rank(apart, evidence(lexical=said), OURS))[2] == 0.1
 
 
 def test_who_said_it() -> None:
     lines = {1: "**User:** I like tea", 2: "**Assistant:** tea is nice"}
     both = [candidate(n, text, section=n) for n, text in lines.items()]
-    mine = ranking.rank(both, evidence("which tea do I like", lexical={1: 1.0, 2: 1.0}), RankSettings())
+    mine = ranking.rank(both, evidence("which tea do I like", lexical={1: 1.0, 2: 1.0}), OURS)
     assert scores(mine) == {1: 0.2, 2: 0.1}
-    theirs = ranking.rank(both, evidence("which tea is nice", lexical={1: 1.0, 2: 1.0}), RankSettings())
+    theirs = ranking.rank(both, evidence("which tea is nice", lexical={1: 1.0, 2: 1.0}), OURS)
     assert scores(theirs) == {1: 0.15, 2: 0.1}  # what the owner said counts a little by itself
 
 
 def test_a_named_person_must_speak_often_to_be_one() -> None:
     often = [candidate(n, f"- Ann: line {n}", section=n) for n in range(1, 10)]
     said = {c.id: 1.0 for c in often}
-    assert set(
-        scores(ranking.rank(often, evidence("what did Ann say", lexical=said), RankSettings())).values()
-    ) == {0.2}
+    assert set(scores(ranking.rank(often, evidence("what did Ann say", lexical=said), OURS)).values()) == {
+        0.2
+    }
     rare = often[:3]
-    assert set(
-        scores(ranking.rank(rare, evidence("what did Ann say", lexical=said), RankSettings())).values()
-    ) == {0.1}
+    assert set(scores(ranking.rank(rare, evidence("what did Ann say", lexical=said), OURS)).values()) == {0.1}
 
 
 def test_other_fusions() -> None:
@@ -200,6 +182,30 @@ def test_rank_fusion_by_hand() -> None:
     assert fused[1] == pytest.approx(0.5)
     assert fusion.normalize({1: 4.0, 2: 1.0}) == {1: 1.0, 2: 0.25}
     assert fusion.normalize({}) == {}
+
+
+def test_words_in_the_other_language_count_by_the_share_that_is_in_it() -> None:
+    both = [candidate(1, "the sea at night"), candidate(5, "the 海 at 夜晚")]
+    known = evidence(
+        "夜晚的海", translated={1: 0.5, 5: 0.5}, semantic={1: 0.1, 5: 0.1}, served=("latin", "han")
+    )
+    words = {item.candidate.id: item.parts["words"] for item in ranking.rank(both, known, OURS)}
+    assert words[1] == pytest.approx(0.32 * 0.8 * 0.5)
+    assert words[5] < words[1]
+
+
+def test_words_one_by_one_count_against_the_best_turns() -> None:
+    talk = [candidate(1, turns=1.0), candidate(5, section=2, turns=1.0), candidate(9, section=3)]
+    known = evidence(lexical={1: 5.0, 5: 4.0, 9: 4.5}, similar=lambda _, __: {1: 0.2, 5: 0.4, 9: 0.9})
+    found = ranking.rank(talk, known, OURS)
+    assert [item.candidate.id for item in found] == [5, 9, 1]
+    parts = {item.candidate.id: item.parts.get("words one by one") for item in found}
+    assert parts == {1: pytest.approx(-0.17), 5: pytest.approx(0.17), 9: None}
+
+
+def test_the_weights_that_are_shipped_are_those_of_the_features() -> None:
+    assert ranking.fitted().keys() >= WEIGHTS.keys() | {"importance", "project", "status", "writer", "bare"}
+    assert len(ranking.fitted()) <= 14
 
 
 def test_idf_by_hand() -> None:

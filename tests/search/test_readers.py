@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
+from commonplace.index.base import Candidate
 from commonplace.providers.costs import Ledger
 from commonplace.search.ranking import RankSettings
-from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, LateInteraction, Readers
+from commonplace.search.reranking import Readers
 
 OURS, RANKS = RankSettings(), RankSettings(fusion="ranks")
 NOTES = """# Notes
@@ -46,25 +47,15 @@ def readers(folder: Path) -> Callable[..., Readers]:
     return make
 
 
-def late() -> LateInteraction:
-    return LateInteraction(None, lambda text: None)  # type: ignore[arg-type]
+def similar(question: str, turns: Sequence[Candidate]) -> Mapping[int, float]:
+    return {}
 
 
-def test_by_itself_late_interaction_reads_where_words_are_kept(readers: Callable[..., Readers]) -> None:
+def test_words_are_compared_where_no_reranker_is_set(readers: Callable[..., Readers]) -> None:
     ours = readers()
-    chosen = ours.choose("auto", late(), OURS)
-    assert chosen is not None
-    assert (chosen.kind, chosen.head) == ("local", LATE_HEAD)
-    assert ours.choose("auto", None, OURS) is None
-    assert ours.choose("auto", late(), RANKS) is None
-
-
-def test_what_is_asked_for_is_taken(readers: Callable[..., Readers]) -> None:
-    ours = readers()
-    assert ours.choose("off", late(), OURS) is None
-    chosen = ours.choose("local", late(), OURS)
-    assert chosen is not None
-    assert chosen.kind == "local"
+    assert ours.choose("auto", similar, OURS) == ours.choose("local", similar, OURS) == (None, similar)
+    for choice, known, ranking in (("auto", None, OURS), ("auto", similar, RANKS), ("off", similar, OURS)):
+        assert ours.choose(choice, known, ranking) == (None, None)
 
 
 def test_late_interaction_without_words_is_a_warning(folder: Path) -> None:
@@ -81,9 +72,9 @@ def test_a_reranker_that_is_not_set_is_a_warning(folder: Path) -> None:
 
 
 def test_a_reranker_that_is_set_reads_by_itself(readers: Callable[..., Readers]) -> None:
-    chosen = readers(reranking__provider="fake", search__fusion="ranks").choose("auto", None, OURS)
+    chosen, _ = readers(reranking__provider="fake", search__fusion="ranks").choose("auto", None, OURS)
     assert chosen is not None
-    assert (chosen.kind, chosen.head, chosen.blend) == ("model", MODEL_HEAD, "positions")
+    assert chosen.by_rank
 
 
 def search(folder: Path, question: str, **how: Any) -> tuple[list[str], tuple[str, ...], set[str], set[str]]:
@@ -95,15 +86,13 @@ def search(folder: Path, question: str, **how: Any) -> tuple[list[str], tuple[st
         return [hit.text for hit in result.hits], result.warnings, parts, set(result.timings_ms)
 
 
-def test_a_search_is_read_again_and_says_so(folder: Path) -> None:
-    texts, warnings, parts, stages = search(folder, "what did Nora purchase?")
+def test_a_search_compares_words_and_says_so(folder: Path) -> None:
+    texts, warnings, parts, _ = search(folder, "what did Nora purchase?")
     assert "bicycle" in texts[0]
     assert warnings == ()
-    assert "late interaction" in parts
-    assert "reranking" in stages
-    _, _, parts, stages = search(folder, "what did Nora purchase?", rerank="off")
-    assert "late interaction" not in parts
-    assert "reranking" not in stages
+    assert "words one by one" in parts
+    _, _, parts, _ = search(folder, "what did Nora purchase?", rerank="off")
+    assert "words one by one" not in parts
 
 
 def test_a_reranker_of_the_settings_reads(folder: Path) -> None:

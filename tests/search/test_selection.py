@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory
-from commonplace.base.paths import Workspace
 from commonplace.render import hits, reports
 from commonplace.types import Place
 
@@ -59,22 +57,6 @@ def test_filters_alone_list_passages_as_they_stand(root: Path) -> None:
         hits = memory.search("path:memory/*.md", limit=50).hits
     assert sum("joiner" in hit.text for hit in hits) == 2
     assert all(hit.others == () for hit in hits)
-
-
-def test_a_transcript_of_what_a_note_tells_is_a_further_place_of_it(root: Path) -> None:
-    heard = "**User:** so the walnut desk, it comes from a joiner in Bremen, drawer on the left"
-    (root / "memory" / "2026-02-04-talk.md").write_text(f"# Talk\n\n{heard}\n", "utf-8")
-    with opened(root) as memory:
-        before = memory.search("walnut desk joiner", min_score=0.0).hits
-        memory.close()
-        with sqlite3.connect(Workspace(root).index) as connection:
-            connection.execute("UPDATE notes SET kind = 'session' WHERE path LIKE '%talk.md'")
-        connection.close()
-        after = memory.search("walnut desk joiner", min_score=0.0).hits
-    assert sum("joiner" in hit.text for hit in before) == 2
-    (told,) = [hit for hit in after if "joiner" in hit.text]
-    assert told.path == "memory/2026-02-03.md"
-    assert "memory/2026-02-04-talk.md#L3" in [other.citation for other in told.others]
 
 
 def test_a_limit_is_reached_however_many_copies_there_are(root: Path) -> None:

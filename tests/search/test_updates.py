@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.index.base import Candidate, Traits
 from commonplace.markdown.turns import speaker
-from commonplace.search import order, query
-from commonplace.search.order import COMPARED, GAP
+from commonplace.search import query, updates
 from commonplace.search.ranking import Ranked
+from commonplace.search.updates import COMPARED, GAP
 
 QUESTION = "How many sources are in my Zotero library?"
 OLD = "**User:** My Zotero library has 45 sources, tagged by theme."
@@ -41,11 +41,11 @@ def first(found: list[Ranked]) -> str:
 
 
 def lifted(question: str, *said: tuple[str, float], days: dict[int, str | None] | None = None) -> str:
-    return first(order.lift(ranked(*said), query.parse(question), days or {}))
+    return first(updates.lift(ranked(*said), query.parse(question), days or {}))
 
 
 def test_the_newer_value_goes_before_the_older() -> None:
-    found = order.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION), {})
+    found = updates.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION), {})
     assert first(found) == NEW
     assert found[0].score > found[1].score
     assert sum(found[0].parts.values()) == pytest.approx(found[0].score)
@@ -85,10 +85,10 @@ def test_the_day_tells_which_note_is_newer() -> None:
     old, new = ranked((OLD, 0.9)), ranked((NEW, 0.7), note=2)
     new = [new[0]._replace(candidate=new[0].candidate._replace(id=9))]
     question = query.parse(QUESTION)
-    assert first(order.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-02-01"})) == NEW
-    assert first(order.lift([*old, *new], question, {1: "2026-02-01", 9: "2026-01-01"})) == OLD
-    assert first(order.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-01-01"})) == OLD
-    assert first(order.lift([*old, *new], question, {})) == OLD
+    assert first(updates.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-02-01"})) == NEW
+    assert first(updates.lift([*old, *new], question, {1: "2026-02-01", 9: "2026-01-01"})) == OLD
+    assert first(updates.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-01-01"})) == OLD
+    assert first(updates.lift([*old, *new], question, {})) == OLD
 
 
 def test_too_far_below_is_too_weak() -> None:
@@ -102,7 +102,7 @@ def test_plain_notes_are_statements_of_their_owner() -> None:
 
 def test_people_among_themselves_do_not_update_each_other() -> None:
     said = (("Ann: I have 45 books now.", 0.9), ("Bob: I have now 52 books.", 0.7))
-    found = order.lift(ranked(*said, turns=1.0), query.parse("how many books"), {})
+    found = updates.lift(ranked(*said, turns=1.0), query.parse("how many books"), {})
     assert first(found) == said[0][0]
 
 
@@ -113,9 +113,9 @@ def test_chinese_is_understood() -> None:
 
 
 def test_a_question_for_what_once_was_leaves_the_order() -> None:
-    assert not order.asks_for_state(query.parse("How many sources did my library have before?"))
-    assert not order.asks_for_state(query.parse("你以前在哪里上班？"))
-    assert order.asks_for_state(query.parse("How many sources are in my library?"))
+    assert not updates.asks_for_newest(query.parse("How many sources did my library have before?"))
+    assert not updates.asks_for_newest(query.parse("你以前在哪里上班？"))
+    assert updates.asks_for_newest(query.parse("How many sources are in my library?"))
 
 
 def test_a_span_between_two_events_is_no_value() -> None:
@@ -176,7 +176,7 @@ def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
 )
 def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question: str) -> None:
     before = ranked(*said)
-    found = order.lift(before, query.parse(question), {})
+    found = updates.lift(before, query.parse(question), {})
     assert sorted(item.candidate.id for item in found) == sorted(item.candidate.id for item in before)
     head = found[:COMPARED]
     assert [item.score for item in head] == sorted((item.score for item in head), reverse=True)

@@ -158,7 +158,9 @@ def demo(source: Path, target: Path) -> Path:
     """Make the sample workspace, with its collection."""
     copied(source / "src/commonplace/demo/workspace", target)
     text = 'collections.kestrel]\npath = "{}projects/kestrel"\n'
-    _parent(target / ".commonplace/config.toml").write_text("[" + text.format(""), "utf-8")  # where older trees read it
+    _parent(target / ".commonplace/config.toml").write_text(
+        "[" + text.format(""), "utf-8"
+    )  # where older trees read it
     own = _parent(Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace/config.toml")
     with own.open("a", encoding="utf-8") as file:
         file.write(f'[workspaces."{target}".{text.format(f"{target}/")}')

@@ -14,7 +14,6 @@ from functools import cache, lru_cache
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import lexicon, rules, stopwords
-from commonplace.language.lexicon import stem
 
 # Shingles are three words, or two CJK characters (about a word). Four of five shared, which a copy with a
 # word more has from some 12 words on; a shorter text must be the same word for word.
@@ -25,10 +24,7 @@ CONTAINED, SIMILAR_SIZE = 0.9, 0.8
 # A text of so many words that carry something says by itself what it is about; a shorter one ("prefers tea",
 # "Bug fixes") says it of what its headings name.
 STANDING = 6
-TIMED = 3  # words behind a time (`- 14:05 …`) that make it the hour of writing rather than an appointment
-# The share of the shorter text's words that a note and a transcript of one event have in common, and the
-# words that it takes to tell an event.
-EVENT_SHARE, EVENT_WORDS = 0.7, 4
+TIMED = 3
 _REMEMBERED = 2000  # characters: questions read the same statements and passages again and again
 
 _LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
@@ -184,27 +180,6 @@ def shingles(tokens: Sequence[str]) -> set[tuple[str, ...]]:
         if place + size <= len(tokens):
             made.add(tuple(tokens[place : place + size]))
     return made
-
-
-# --- one event in a note and in a transcript ------------------------------------------------------------
-
-
-def same_event(note: Wording, transcript: Wording) -> bool:
-    """Tell whether a note and a passage of a transcript tell of one event: most words of the shorter one.
-
-    The longer must have the numbers of the shorter, and both or neither of them have a negation.
-    """
-    both = ({stem(one) for one in content(said.tokens) if one[0].isalnum()} for said in (note, transcript))
-    shorter, longer = sorted(both, key=len)
-    if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
-        return False
-    has_other_number = any(token[0].isdigit() for token in shorter - longer)
-    return not has_other_number and _denies(note) == _denies(transcript)
-
-
-def _denies(wording: Wording) -> bool:
-    negations = rules.words("negations", rules.spoken(" ".join(wording.tokens)))
-    return any(token in negations or token.endswith("n't") for token in wording.signs)
 
 
 # --- headings -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from commonplace.providers.embedding.base import gives_words
 from commonplace.render import count
 from commonplace.search import confidence, pipeline, query, ranking, references
 from commonplace.search.ranking import RankSettings
-from commonplace.search.reranking import LateInteraction, Readers
+from commonplace.search.reranking import Readers, comparing
 from commonplace.types.progress import check
 from commonplace.types.results import WEAK, SearchResult
 
@@ -207,10 +207,8 @@ class Answerer:
         model = self.model.serving(parsed, request)
         embed = self.model.embedder(model, request) if model is not None else None
         index, diversity = self.store.index, self._settings.search.diversity
-        late = None
-        if embed is not None and embed.gives_words:
-            late = LateInteraction(index.vectors, embed.words)
-        reader = self._readers.choose(request.rerank, late, self._ranking)
+        similar = comparing(index.vectors, embed.words) if embed is not None and embed.gives_words else None
+        reader, similar = self._readers.choose(request.rerank, similar, self._ranking)
         language = confidence.language_of(parsed)
         level = self._levels.get(index, language, _scorer(model)) if self._ranking.gated else None
         if level is None and self._ranking.gated and not _is_remote(model):
@@ -218,7 +216,9 @@ class Answerer:
         served = model.scripts if model is not None else frozenset()
         reference = config.reference(self._settings)
         behind = 0.0 if chosen or not reference else ranking.REFERENCE + (level.apart if level else 0.0)
-        means = pipeline.Means(embed, reader, self._ranking, diversity, level, served, reference, behind)
+        means = pipeline.Means(
+            embed, reader, similar, self._ranking, diversity, level, served, reference, behind
+        )
         with index.transaction(write=False):
             outcome = pipeline.search(index, means, parsed, request)
         known = self.model.known
@@ -270,18 +270,18 @@ class Answerer:
     def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
         """Ask the null questions of a language with a model, or by words alone; None where it fails."""
         index = self.store.index
-        vectors: dict[str, Floats] = {}
+        embed = None
         if model is not None:
+            embed = QuestionEmbedder(model, {})
             words = [query.parse(text).words for text in confidence.questions(language)]
             try:
-                vectors = dict(zip(words, model.embed([*map(query.with_mark, words)], "query"), strict=False))
+                embed.learn(words)
             except (ProviderError, BudgetExceeded):
                 return None
         served = model.scripts if model is not None else frozenset()
         means = pipeline.Means(
-            (lambda text, kind="query": vectors.get(text)) if model is not None else None,
-            None,
-            self._ranking,
+            embed,
+            ranking=self._ranking,
             served=served,
             reference=config.reference(self._settings),
         )
@@ -469,9 +469,22 @@ class QuestionEmbedder:
         self._model, self._known, self._deadline_s, self._foreign = model, known, deadline_s, foreign
         self.gives_words = gives_words(model)
         self._words: dict[str, Floats] = {}
+        self._learned: dict[str, Floats] = {}
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Embed many questions at once, for when they are asked. Raises ProviderError, BudgetExceeded."""
+        rows = self._model.embed([*map(query.with_mark, texts)], "query")
+        self._learned.update(zip(texts, rows, strict=False))
+
+    def gloss(self, text: str) -> str:
+        """Return a Chinese text word by word in English; empty where the model has no lexicon."""
+        gloss = getattr(self._model, "gloss", None)
+        return gloss(text) if gloss is not None else ""
 
     def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
         """Return the vector of a text, (d,) float32, or None. Raises ProviderError, BudgetExceeded."""
+        if kind == "query" and text in self._learned:
+            return self._learned[text]
         model, text = self._model, query.with_mark(text) if kind == "query" else text
         if (read := legible(text, model.scripts)) < 1.0:
             if 1.0 - read > self._foreign:

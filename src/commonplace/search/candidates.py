@@ -12,10 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from heapq import nlargest
 from threading import Thread
 
 from commonplace import language
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
@@ -23,9 +25,11 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
 from commonplace.language import identifiers, lexicon, stopwords
+from commonplace.language.scripts import MOST
 from commonplace.markdown import turns
 from commonplace.search import fusion, ranking, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
+from commonplace.search.query import terms as of_text
 from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
 
@@ -48,13 +52,20 @@ ABOUT = 0.4
 OWNER, FOREIGN = "owner", ("tool", "untrusted")
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 HEADINGS = 2  # as many times the passages of a listing are read: some are headings alone
+_NAMES = lazy(r"(?<=\s)[A-Z][a-z]+(?:'s)?")  # the first word of a question is large in any case
 _SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
 
 Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passage, and its weight
 
 
 class Embed(Protocol):
-    """What turns a text into its unit vector, (d,) float32; None for a script that it does not serve."""
+    """What turns a text into its unit vector, (d,) float32; None for a script that it does not serve.
+
+    `gloss` is a Chinese text word by word in English, empty where that is not known.
+    """
+
+    def gloss(self, text: str) -> str:
+        """Return a Chinese text word by word in English."""
 
     def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
         """Embed one text. Raises ProviderError, BudgetExceeded."""
@@ -118,6 +129,7 @@ class Question:
             return ranking.promising(lexical, semantic, found.terms, self.ranking, limit)
 
         best = {*promising(found.lexical, found.semantic)}
+        best.update(nlargest(ranking.PROMISING // 4, found.translated, key=found.translated.__getitem__))
         for scope in self.scopes[1:]:
             own = facts.within(self.index, {*found.lexical, *found.semantic}, scope)
             lexical = {passage: score for passage, score in found.lexical.items() if passage in own}
@@ -169,12 +181,14 @@ def without(scope: Scope, excluded: str | None) -> Scope:
 class Candidates(NamedTuple):
     """BM25 and cosine by passage, and how the terms of the question measure the former.
 
-    `lists` are those of each line of a question that has several.
+    `translated` is the share of a full match of a Chinese question's words in English. `lists` are those of
+    each line of a question that has several.
     """
 
     lexical: dict[int, float]
     semantic: dict[int, float]
     terms: Terms
+    translated: Mapping[int, float] = {}
     lists: Sequence[Weighted] = ()
 
 
@@ -192,9 +206,12 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
         return _by_words(question, lines, outcome)
     vectors = question.index.vectors
     nearest, level = vectors.ready(*question.scopes, struck=request.past)
-    asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates)
+    nameless = "" if request.lines else _nameless(question.meaning, question.terms.common)
+    asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates, nameless)
     asking.start()
     found = _by_words(question, lines, outcome)
+    if not request.lines and not question.query.required and question.query.wide > MOST:
+        found = found._replace(translated=_translated(question, embed.gloss(question.query.words)))
     with outcome.timed("vectors"):
         if (error := asking.wait()) is not None:
             alone = message("search.words_alone", "full text answered alone")
@@ -205,7 +222,8 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
             )
         if asking.answers:
             outcome.level = level
-        lists = _by_meaning(question, asking.answers, {*found.lexical, *question.of_days})
+        beside = {*found.lexical, *found.translated, *question.of_days}
+        lists = _by_meaning(question, asking.answers, beside)
     several = [*found.lists, *lists] if request.lines else ()
     return found._replace(semantic=fusion.by_maximum(lists), lists=several)
 
@@ -243,7 +261,7 @@ def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Ca
         allowed = question.allowed(best)
         lists = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
         typed = [weighed[line.query] for line in lines if line.weight >= TYPED]
-        return Candidates(fusion.by_maximum(lists), {}, _known(typed), lists)
+        return Candidates(fusion.by_maximum(lists), {}, _known(typed), lists=lists)
 
 
 def _matched(question: Question, expression: str, own: Terms) -> dict[int, float]:
@@ -259,6 +277,29 @@ def _matched(question: Question, expression: str, own: Terms) -> dict[int, float
 
         scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
     return scores
+
+
+def _nameless(text: str, common: Collection[str]) -> str:
+    """Return a question without the names that many passages hold; empty where it has none.
+
+    A name that everybody speaks of is near to everything, and takes half of a short question's meaning.
+    """
+    names = [name for name in _NAMES.findall(text) if name.partition("'")[0].lower() in common]
+    rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)", "", text) if names else ""
+    return " ".join(rest.split())
+
+
+def _translated(question: Question, gloss: str) -> Mapping[int, float]:
+    """The share of a full match of each passage that holds words of a gloss, 0..1.5."""
+    index, settings = question.index, question.ranking
+    weighed = terms.weigh(index, Query(gloss, gloss, tuple(of_text(gloss))))
+    rarest = sorted((terms.idf(count, weighed.passages) for count in weighed.wanted.values()), reverse=True)
+    ideal = sum(rarest[: terms.IDEAL_TERMS])
+    if not ideal:
+        return {}
+    expression = Query("", "", (), excluded=question.query.excluded).expression(weighed.wanted)
+    found = index.match(expression, settings.candidates, *question.scopes, header=settings.header)
+    return {passage: min(WORDS_MAX, score / ideal) for passage, score in found}
 
 
 def _known(typed: Sequence[Terms]) -> Terms:
@@ -278,9 +319,11 @@ def _relative(scores: Mapping[int, float], own: Terms) -> dict[int, float]:
 class _Asking(Thread):
     """Lines on their way through the model and the vectors, beside full text: both leave Python's lock."""
 
-    def __init__(self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int) -> None:
+    def __init__(
+        self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int, nameless: str = ""
+    ) -> None:
         super().__init__(name="commonplace-vectors", daemon=True)
-        self._ask = (embed, nearest, lines, limit)
+        self._ask = (embed, nearest, lines, limit, nameless)
         self.answers: list[Answer] = []
         self._error: Exception | None = None
 
@@ -296,10 +339,13 @@ class _Asking(Thread):
 
     def run(self) -> None:
         """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
-        embed, nearest, lines, limit = self._ask
+        embed, nearest, lines, limit, nameless = self._ask
         try:
             for line in lines:
                 vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
+                if vector is not None and nameless:
+                    vector = vector + embed(nameless)
+                    vector /= float(vector @ vector) ** 0.5
                 if vector is not None:
                     self.answers.append((line, vector, dict(nearest(vector, limit))))
         except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
@@ -348,21 +394,6 @@ def telling(passages: Sequence[Candidate]) -> list[Candidate]:
 def tells(passage: Candidate) -> bool:
     """Tell whether a passage says something by itself: neither front matter nor a note without text."""
     return not ranking.role_of(passage)
-
-
-def others(question: Question, known: set[int]) -> set[int]:
-    """Passages that no list holds, for a question that takes whatever there is: neighbours first."""
-    missing = (question.request.limit or 0) - len(known)
-    if missing <= 0:
-        return set()
-    index, struck = question.index, question.request.past
-    near = In("passage", frozenset(passage + step for passage in known for step in (-1, 1)))
-    found = [i for i in index.select(question.covered & near, struck=struck) if i not in known]
-    if len(found) < missing:  # then in the order of the notes
-        known = {*known, *found}
-        every = index.select(question.covered, len(known) + missing, struck=struck)
-        found += [i for i in every if i not in known]
-    return question.allowed(found[:missing])
 
 
 def triggered(question: Question) -> set[int]:

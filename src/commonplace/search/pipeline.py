@@ -24,6 +24,7 @@ from commonplace.types.results import NO_NOTE_OF
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.search.as_of import Replaced
+    from commonplace.search.ranking import Similarities
 
 
 OPTIONS = 200  # passages with such a word that are read
@@ -33,6 +34,7 @@ _DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
 class Means(NamedTuple):
     """What a question is answered with, as the settings choose: a model, a reranker, weights, variety.
 
+    `similar` compares the question's words with those of turns, see `reranking.comparing`.
     `level` is what null questions reach in this index, see `confidence`; None where that is not known.
     `served` are the scripts that the model serves, `reference` the collections that are not the
     owner's notes, and `behind` how far their passages stand behind these.
@@ -40,6 +42,7 @@ class Means(NamedTuple):
 
     embed: Embed | None = None
     reranker: Reranker | None = None
+    similar: Similarities | None = None
     ranking: RankSettings = ranking.DEFAULT
     diversity: float = 1.0
     level: Level | None = None
@@ -56,7 +59,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
-    asked, request, covered = _as_far_as_held(index, asked, request, covered, outcome)
+    asked, request = _as_far_as_held(index, asked, request, covered, outcome)
     days = _days(index, asked, request, covered)
     alone = days is not None and days.alone and not request.lines
     ranked: Sequence[Ranked]
@@ -188,7 +191,9 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
         today=question.request.today,
         days=question.days,
         curated={one.note_id for one in passages if ages and sources[one.id].kind == "long-term"},
+        translated=found.translated,
         lists=found.lists,
+        similar=means.similar if found.semantic else None,
         served=means.served,
         reference=facts.within(question.index, ids, foreign) if ids else (),
         behind=means.behind,
@@ -217,18 +222,16 @@ def _confidence(
 
 
 def _reread(ranked: Sequence[Ranked], asked: Query, means: Means, outcome: Outcome) -> Sequence[Ranked]:
-    """The ranking after its head is read again, if it is; a model's order is final."""
+    """The ranking after its head is read again, if it is."""
     reader = means.reranker
     if reader is not None:
         with outcome.timed("reranking"):
             try:
-                ranked = reranking.rerank(ranked, asked, reader)
+                ranked = reranking.rerank(ranked, asked.words, reader)
             except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
                 unranked = "{error}; the hits stand in the order they had without reranking"
                 outcome.warnings.append(message("search.unranked", unranked, error=error.args[0]))
-    is_final = reader is not None and reader.kind != "local"
-    calibrated = means.ranking.fusion == "calibrated"
-    return ranking.behind_others(ranked) if calibrated and not is_final else ranked
+    return ranked
 
 
 def _passages(
@@ -236,13 +239,10 @@ def _passages(
 ) -> tuple[list[Candidate], Replaced | None]:
     """What is ranked: both lists, passages of the days asked for, and those with a trigger.
 
-    Where everything is wanted that there is, all others too; of a question into the past the candidates as
-    they stood, with what replaced the struck ones.
+    Of a question into the past the candidates as they stood, with what replaced the struck ones.
     """
     index, request, covered = question.index, question.request, question.covered
     wanted = {*question.promising(found), *question.of_days, *triggered}
-    if request.min_score is not None and request.min_score <= 0:
-        wanted |= candidates.others(question, wanted)
     passages = index.passages(sorted(wanted))
     if not request.past:
         return passages, None
@@ -305,11 +305,8 @@ def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
 
 def _as_far_as_held(
     index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
-) -> tuple[Query, Request, Scope]:
-    """The question, its lines and what it covers; quotations that no passage holds are sought by their words.
-
-    Where two passages hold the only quotation together, they are all that is covered.
-    """
+) -> tuple[Query, Request]:
+    """The question and its lines; quotations that no passage holds are sought by their words."""
     absent: list[str] = []
 
     def held(one: Query) -> Query:
@@ -321,48 +318,14 @@ def _as_far_as_held(
         absent.extend(one.quoted)
         return one.unquoted
 
-    typed = asked
     asked = held(asked)
     lines = tuple(line._replace(query=held(line.query)) for line in request.lines)
-    alone = len(absent) == 1 == len(typed.quoted)
-    if alone and (over := _over_seams(index, candidates.without(covered, typed.excluded), absent[0])):
-        return asked, request._replace(lines=lines), covered & In("passage", over)
     if absent:
         phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
         outcome.warnings.append(
             message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
         )
-    return asked, request._replace(lines=lines), covered
-
-
-def _over_seams(index: Index, scope: Scope, phrase: str) -> frozenset[int]:
-    """The passages of a scope that hold a phrase together: the end of one, and the beginning of the next."""
-    over: set[int] = set()
-    for place in re.finditer(rf"\b(?=\w)|(?<=[{lexicon.CJK}])(?=\w)", phrase):
-        parts = phrase[: place.start()], phrase[place.start() :]
-        head, tail = (_letters(part) for part in parts)
-        if not head:
-            continue
-        # The longer part first: fewer passages hold it.
-        found: dict[int, set[int]] = {}
-        for at in sorted((0, 1), key=lambda at: -len(parts[at])):
-            found[at] = set(index.select(scope & Matches(lexicon.expression(parts[at]))))
-            if not found[at]:
-                break
-        else:
-            firsts = {one for one in found[0] if one + 1 in found[1]}
-            texts = {one.id: one for one in index.passages(firsts | {one + 1 for one in firsts})}
-            for one in firsts & texts.keys():
-                above, below = texts[one], texts.get(one + 1)
-                joined = below and above.note_id == below.note_id and _letters(above.text).endswith(head)
-                if below and joined and _letters(below.text).startswith(tail):
-                    over |= {one, one + 1}
-    return frozenset(over)
-
-
-def _letters(text: str) -> str:
-    """Return the letters and digits of a text in small letters, and nothing else."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    return asked, request._replace(lines=lines)
 
 
 def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated | None:

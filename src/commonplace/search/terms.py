@@ -18,6 +18,7 @@ IDEAL_TERMS = 6
 # Twice as many, or half as many, change no figure of any set by more than .002.
 POSTINGS, POSTINGS_WIDE = 6_000, 12_000
 LEAST_TERMS = 3
+COMMON, COMMON_LEAST = 0.03, 8  # share and number of passages that hold a word which tells none of them apart
 # FTS5 gives no weight to a term that half of the passages hold. In a memory of less than this many, of one
 # day or a few, that is what it is about.
 SMALL_MEMORY = 40
@@ -28,7 +29,8 @@ class Terms(NamedTuple):
 
     `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
     are; `known` and `content` how many of those that say something are in the index, and how many there are;
-    `passages` how many the index holds; `missing` are the terms that occur nowhere. `own` is the share of the
+    `passages` how many the index holds; `missing` are the terms that occur nowhere, `common` those of so many
+    passages that they tell none from the others. `own` is the share of the
     ideal by terms that only a text in the question's language holds: no numbers, no Latin in a Chinese one.
     """
 
@@ -39,6 +41,7 @@ class Terms(NamedTuple):
     content: int = 0
     passages: int = 0
     missing: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
     own: float = 1.0
 
 
@@ -60,6 +63,7 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
         content=len(content),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
+        common=frozenset(term for count, term in counted if count >= max(COMMON_LEAST, COMMON * total)),
         own=own,
     )
 

@@ -35,9 +35,24 @@ def test_a_file_is_a_row_of_each_kind() -> None:
     )  # fmt: skip
     assert note[10:] == (None, 33, 20, 20, 300, 300)
     assert found["sections"] == [(20, 4, '["A"]', 1, 3, 0.0)]
-    assert found["passages"] == [(
-        300, 4, 20, 3, 3, "text", '{"importance":"7"}', None, None, None, "", 0.0, "", None,
-    )]
+    assert found["passages"] == [
+        (
+            300,
+            4,
+            20,
+            3,
+            3,
+            "text",
+            '{"importance":"7"}',
+            None,
+            None,
+            None,
+            "",
+            0.0,
+            "",
+            None,
+        )
+    ]
     assert found["passages_fts"] == [(300, "text", "A › 2026-02-13")]
 
 
@@ -55,7 +70,11 @@ def test_ids_count_on_from_file_to_file() -> None:
 def test_text_is_indexed_in_tokens() -> None:
     entries = [entry("plain words\n"), entry("北京大学\n", "b.md"), entry("getUserName\n", "c.md")]
     bodies = [body.split() for _, body, _ in rows.compose(entries, 1, 1, 1)["passages_fts"]]
-    assert bodies == [["plain", "words"], ["北京", "京大", "大学", "学"], ["getUserName", "get", "User", "Name"]]
+    assert bodies == [
+        ["plain", "words"],
+        ["北京", "京大", "大学", "学"],
+        ["getUserName", "get", "User", "Name"],
+    ]
 
 
 def test_how_much_a_section_is_a_conversation_is_kept() -> None:

@@ -129,6 +129,11 @@ class BuiltinEmbedder:
 
                 return np.stack(runtime.each(work, texts))
 
+    def gloss(self, text: str) -> str:
+        """Return a Chinese text word by word in English."""
+        with self.chinese.use() as reader:
+            return reader.gloss(text)
+
     def embed_words(self, texts: Sequence[str], starts: Sequence[int]) -> tuple[Floats, list[Floats]]:
         """Embed texts as `embed` does, and their English words; see `base.WordEmbedder`."""
         import numpy as np
@@ -151,7 +156,7 @@ class CachedEmbedder:
         """Put a store before a model, by default the user's."""
         self.inner, self._store = inner, store
         self.name, self.scripts = inner.name, inner.scripts
-        self.fingerprint, self.embed_words = inner.fingerprint, inner.embed_words
+        self.fingerprint, self.embed_words, self.gloss = inner.fingerprint, inner.embed_words, inner.gloss
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, 384) float32 unit rows, those of passages as the index keeps them (int8)."""
