@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from commonplace.index.base import Days, Either, Index, Matches, Scope
+from commonplace.index.base import Days, Either, Index, Matches, Not, Scope
 from commonplace.language import dates, lexicon, rules
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.language.dates import Span
 
-PASSAGES = 400  # at most that are read, the newest first
+DATED, UNDATED = 200, 50  # passages that are read, the newest of each
 BEFORE_DAYS = 45  # as long before a day it may be called Friday, or next month
+_IN_WIDE = re.compile(r"(?<=\d)\s(?=月)")
 
 
 def naming(index: Index, covered: Scope, spans: Sequence[Span], *, struck: bool = False) -> dict[int, Span]:
@@ -21,17 +23,23 @@ def naming(index: Index, covered: Scope, spans: Sequence[Span], *, struck: bool 
 
     A text is read as of its own day, or of the last change of its note.
     """
-    words = rules.words("names_days")
+    words = sorted(rules.words("names_days"))
     found: dict[int, Span] = {}
     for span in spans:
-        months = (*dates.months(span.first, span.last), span.text.lower(), f"{span.first:%Y %m}")
+        months = (*dates.months(span.first, span.last), span.text.lower())
+        written = Matches(lexicon.any_of([*months, f"{span.first:%Y %m}"]))
+        last = span.last.isoformat()
         since = (span.first - timedelta(BEFORE_DAYS)).isoformat()
-        lately = Scope((Matches(lexicon.any_of(sorted(words))), Days(since, span.last.isoformat())))
-        scope = covered & Either((Scope((Matches(lexicon.any_of(months)),)), lately))
-        ids = index.select(scope, PASSAGES, struck=struck, newest=True)
+        lately = Scope((Matches(lexicon.any_of(words)), Days(since, last)))
+        dated = covered & Days("", last) & Either((Scope((written,)), lately))
+        undated = covered & Not(Scope((Days(),))) & written
+        ids = index.select(dated, DATED, struck=struck, newest=True)
+        ids += index.select(undated, UNDATED, struck=struck, newest=True)
+        hint = re.compile("|".join(map(re.escape, [*months, f"{span.first:%Y-%m}", *words])))
         for row in index.passages(ids):
+            lines = filter(hint.search, _IN_WIDE.sub("", row.text.lower()).split("\n"))
             own = row.source.date or datetime.fromtimestamp(row.source.mtime_ns / 1e9, UTC).date().isoformat()
-            named = dates.named(row.text, span, date.fromisoformat(own))
+            named = dates.named("\n".join(lines), span, date.fromisoformat(own))
             if named is not None and named.written != row.source.date:
                 found.setdefault(row.id, named)
     return found
