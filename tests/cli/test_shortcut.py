@@ -133,7 +133,7 @@ def test_every_caller_names_what_a_request_holds() -> None:
     own = {"self", "text", "budget", "layer", "sparing", "without_session"}
     recalled = {*inspect.signature(Memory.recall).parameters} - own
     assert recalled < fields
-    shown = {"layer", "full", "explain", "form", "engine"}
+    shown = {"layer", "full", "unfolded", "explain", "form", "engine"}
     assert {flag.field for flag in flags.FLAGS} == fields | shown
     tool = tools.find("memory_search")
     assert tool is not None

@@ -237,3 +237,14 @@ def test_nothing_a_note_holds_is_obeyed(hostile: Path, program: Program, numbers
     assert done.returncode == 0
     assert "walnut" in done.stdout.decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout.decode())
+
+
+def test_a_terminal_folds_what_is_weaker(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    weaker = "\n\n".join(f"## {n}\n\nThe fence and {n} other words that stand here." for n in range(7))
+    (tmp_path / "memory/a.md").write_text(f"## Fence\n\nUrs paints the fence.\n\n{weaker}\n", "utf-8")
+    shown = on_a_terminal(tmp_path, "search", "who", "paints", "the", "fence")
+    assert "Urs paints" in re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert shown.count("a.md:") < 7
+    for more in (["--all"], ["-n", "8"], ["--format", "json"]):
+        assert on_a_terminal(tmp_path, "search", *more, "who paints the fence").count("other words") == 7

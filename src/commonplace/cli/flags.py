@@ -98,6 +98,7 @@ EXCLUDING = (("--full", "--layer"),)
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),
+    Flag(("--all",), "unfolded", "Show the weaker hits as well, which a terminal folds to their number."),
     Flag(
         ("-c", "--collection"), "collections", "Keep to a collection; repeatable.", str,
         metavar="NAME", many=True,

@@ -71,16 +71,22 @@ def compose(
     *,
     layer: str | None = None,
     full: bool = False,
+    unfolded: bool = False,
     explain: bool = False,
     form: str = "text",
     engine: str | None = None,
     **fields: Any,  # noqa: ANN401 - those of a request
 ) -> Printed:
     """Search, and compose what is printed for these screens."""
+    from dataclasses import replace
+
     from commonplace.render import hits  # only now: the memory looks at its files meanwhile
 
     result = _elsewhere(memory, engine, question, fields) if engine else memory.search(question, **fields)
     look = session.look_at(out, memory.settings)
+    found = len(result.hits)
+    if form == "text" and look.width is not None and not (unfolded or fields.get("limit")):
+        result = replace(result, hits=hits.standing_out(result))
     if layer == "index":
         text = hits.rows(result.hits, form, look)
         tokens = sum(hits.row(hit).tokens for hit in result.hits)
@@ -93,7 +99,8 @@ def compose(
     if form != "text" and result.stale:
         changed = f"stale: {result.stale} files changed since they were indexed"
         warnings.append(f"{changed}; run `commonplace sync`")
-    notes = list(_notes(result, form, tokens, session.look_at(err), explain=explain))
+    weaker = found - len(result.hits)
+    notes = list(_notes(result, weaker, form, tokens, session.look_at(err), explain=explain))
     numbered: Sequence[str] = ()
     if form == "text" and out.width is not None:
         from commonplace.cli import picks
@@ -117,12 +124,14 @@ def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]
     return ask_engine(memory, engine, question, **{name: asked[name] for name in asked if name in _SHARED})
 
 
-def _notes(result: SearchResult, form: str, tokens: int, look: Look, *, explain: bool) -> Iterator[str]:
+def _notes(
+    result: SearchResult, weaker: int, form: str, tokens: int, look: Look, *, explain: bool
+) -> Iterator[str]:
     """What is said beside a result: how much it is, which level answered; if asked, where the time went."""
     from commonplace.render import hits, screen
 
     if form == "text" or (form == "md" and not result.hits):
-        yield ("\n" if result.hits else "") + hits.footer(result, tokens)
+        yield ("\n" if result.hits else "") + hits.footer(result, tokens, weaker)
     if explain:
         spent = screen.wrapped(hits.timings(result), look, "", 0)
         yield "\n".join([*(f"+ {line}" for line in result.expanded), *spent])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from commonplace.types import Factor, SearchResult
 
+STANDS_OUT, MOST_OUT = 0.6, 5  # share of the best score, and hits, that a terminal shows unfolded
 PASSAGE_ROWS = 4  # rows of a passage that are shown by default
 ROW_CELLS = 160  # of a row without a terminal
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
@@ -316,14 +317,24 @@ def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, st
     return [*shown, *([("limit", rest, "")] if rest else [])]
 
 
-def footer(result: SearchResult, tokens: int | None = None) -> str:
+def standing_out(result: SearchResult) -> tuple[Hit, ...]:
+    """Return the hits up to the last of the first five that scores .6 of the best; all hits of a listing."""
+    if result.listing or not result.hits:
+        return result.hits
+    least = STANDS_OUT * max(hit.score for hit in result.hits)
+    last = max(at for at, hit in enumerate(result.hits[:MOST_OUT]) if not at or hit.score >= least)
+    return result.hits[: last + 1]
+
+
+def footer(result: SearchResult, tokens: int | None = None, weaker: int = 0) -> str:
     """Return how many hits, which level answered, in what time; what is stale.
 
-    `tokens` are those shown of the hits, if that is not all of them.
+    `tokens` are those shown of the hits, if that is not all of them; `weaker` counts folded hits.
     """
     shown = count(result.tokens if tokens is None else tokens, "token")
     parts = [
         count(len(result.hits), "hit"),
+        f"{weaker} weaker, --all" if weaker else "",
         WEAKLY if result.weak and result.hits else "",
         f"{shown} of {result.all_tokens:,} in all notes" if result.hits and result.all_tokens else "",
         result.engine or answered_by(result.level, result.mode, listing=result.listing),

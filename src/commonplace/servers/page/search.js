@@ -11,6 +11,7 @@ import { day, labelled, number, t, warned } from "./words.js";
 const TYPED_MS = 60;
 const RECORDED_MS = 400; // that a hit waits for its question to be recorded
 const FULL = 3; // a whole bar
+const STANDS_OUT = 0.6, MOST_OUT = 5; // share of the best score, and hits, that are shown unfolded
 
 export async function show(root, query) {
   const ask = latest();
@@ -63,11 +64,20 @@ export async function show(root, query) {
     ({ hits, words, listing: isListing } = answer);
     at = -1;
     results.replaceChildren(...hits.map(row));
+    const least = STANDS_OUT * Math.max(...hits.map((one) => one.score));
+    const clear = isListing ? hits.length : 1 + Math.max(0, ...hits.slice(0, MOST_OUT).map((one, n) => (one.score >= least ? n : 0)));
+    [...results.children].slice(clear).forEach((one) => { one.hidden = true; });
     if (opened) for (const one of results.querySelectorAll("details.factors")) one.open = true;
     const summary = hits.length ? t(answer.tokens < answer.all_tokens ? "found" : "found_all", { n: number(hits.length), tokens: number(answer.tokens), all: number(answer.all_tokens) }) : t("nothing");
     count.replaceChildren(summary, ...(answer.weak && hits.length ? [" ", el("span", { class: "label weak" }, t("weak_answer"))] : []));
+    if (clear < hits.length) count.append(" ", el("button", { type: "button", class: "more weaker", onclick: unfold }, t("weaker", { n: hits.length - clear })));
     for (const one of warned(answer)) count.append(el("span", { class: "warn" }, withCode(one)));
     say(hits.length ? t("hits_said", { n: hits.length }) : t("nothing"));
+  }
+
+  function unfold() {
+    for (const one of results.children) one.hidden = false;
+    count.querySelector(".weaker")?.remove();
   }
 
   function row(hit, n) {
@@ -95,6 +105,7 @@ export async function show(root, query) {
     at = Math.min(Math.max(n, 0), hits.length - 1);
     for (const one of results.children) one.classList.toggle("selected", Number(one.dataset.n) === at);
     const chosen = results.children[at];
+    if (chosen.hidden) unfold();
     if (focus) chosen.querySelector("a").focus({ preventScroll: true });
     if (focus) chosen.scrollIntoView({ block: "nearest" });
   }

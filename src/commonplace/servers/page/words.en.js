@@ -16,7 +16,7 @@ export const EN = {
   teach_1: "what did we decide about the database", teach_2: "when is the next release", teach_3: "allergies", teach_4: "上周的会议",
   teach_keys: "Go through the hits with j and k, open one with Enter. Correct what is wrong with c. All keys: ?",
   factor_meaning: "meaning", factor_words: "words", factor_length: "length", factor_importance: "importance", factor_trigger: "trigger", factor_cap: "limit", factor_recency: "recency", factor_exact: "exact words",
-  label_struck: "struck", label_superseded: "superseded", label_expired: "expired", label_tentative: "tentative", label_untrusted: "untrusted", label_weak: "weak", label_names: "names {day}", label_newer: "newer: {day}",
+  weaker: "Show {n} weaker", label_struck: "struck", label_superseded: "superseded", label_expired: "expired", label_tentative: "tentative", label_untrusted: "untrusted", label_weak: "weak", label_names: "names {day}", label_newer: "newer: {day}",
   // a note
   read_only: "Read only here", shown_as: "Shown as", mode_read: "Read", mode_source: "Source", mode_both: "Both", edit: "Edit", statement: "Statement", copy_place: "Copy place", copied: "Copied: {place}",
   changed_elsewhere: "This note was changed.", reload: "Show the change", note_gone: "This note is gone.", empty_note: "This note is empty.",

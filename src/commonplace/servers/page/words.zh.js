@@ -9,7 +9,7 @@ export const ZH = {
   hits_said: "{n} 条结果", also: "另见", why_found: "匹配度 {score}", held_until: "有效至 {day}", teach_title: "用自己的话提问", teach: "边输入边搜索，中英文都可以，既看字词也看意思。",
   teach_1: "数据库最后定了哪个", teach_2: "下一次发布是什么时候", teach_3: "过敏", teach_4: "last week's meeting", teach_keys: "用 j、k 在结果间移动，回车打开；内容有误时按 c 更正。按 ? 查看所有快捷键。",
   factor_meaning: "语义", factor_words: "字词", factor_length: "长度", factor_importance: "重要性", factor_trigger: "触发词", factor_cap: "上限", factor_recency: "新旧", factor_exact: "原文一致",
-  label_struck: "已划掉", label_superseded: "已被取代", label_expired: "已过期", label_tentative: "待确认", label_untrusted: "外来内容", label_weak: "相关性低", label_names: "提到 {day}", label_newer: "较新：{day}",
+  weaker: "显示相关性较低的 {n} 条", label_struck: "已划掉", label_superseded: "已被取代", label_expired: "已过期", label_tentative: "待确认", label_untrusted: "外来内容", label_weak: "相关性低", label_names: "提到 {day}", label_newer: "较新：{day}",
   read_only: "此处只读", shown_as: "显示方式", mode_read: "阅读", mode_source: "原文", mode_both: "对照", edit: "编辑", statement: "这一句", copy_place: "复制位置", copied: "已复制：{place}", changed_elsewhere: "这篇笔记有改动。", reload: "显示改动", note_gone: "这篇笔记已不存在。", empty_note: "这篇笔记是空的。",
   earlier_lines: "显示前文", later_lines: "显示后文", front_matter: "元数据", code: "代码", table: "表格", comment: "注释：{text}", image: "图片：{name}", done: "已完成", open: "未完成", more_characters: "（还有 {n} 个字符）", more_lines: "还有 {n} 行",
   tag_by: "作者", tag_agent: "智能体", tag_session: "会话", tag_at: "时间", tag_since: "自", tag_until: "至", tag_from: "依据", tag_to: "已改，见", tag_importance: "重要性", tag_trigger: "触发词", tag_project: "项目",
