@@ -288,14 +288,14 @@ class Memory:
             return self._queue(Entry(text, now, heading or "", provenance, long_term, tentative))
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
-        number = self._store.written(written.path)
+        self._store.written(written.path)
         if tentative:
             return written
         from commonplace.edit import resolve
 
         is_indexed = bool(self.settings.index.url) or (self._index_path or self.workspace.index).exists()
         answerer = self._answerer if is_indexed else None
-        near = resolve.standing(self.workspace, answerer, text, written, now.date(), since=number)
+        near = resolve.standing(self.workspace, answerer, text, written, now.date())
         return replace(written, near=near)
 
     def _queue(self, entry: Entry) -> Written:

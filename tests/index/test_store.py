@@ -171,28 +171,6 @@ def test_what_is_written_is_read_while_a_comparison_holds(
     assert (len(kept.index.match('"quince"', 5)), len(looked)) == (1, 4)
 
 
-def test_a_write_is_found_and_read_once_however_many_came_after_it(kept: Store, root: Path) -> None:
-    write(root, "b.md", "a brass lamp")
-    first = kept.written("memory/b.md")
-    write(root, "c.md", "a copper pan")
-    second = kept.written("memory/c.md")
-    assert first < second
-    kept.freshen(first)
-    assert finds(kept, "brass")
-    assert finds(kept, "copper")
-    write(root, "d.md", "a pewter mug")
-    third = kept.written("memory/d.md")
-    kept.freshen(second)
-    assert not finds(kept, "pewter")
-    kept.freshen(third)
-    assert finds(kept, "pewter")
-    write(root, "e.md", "a silver bell")  # by nobody who said so
-    kept.freshen(third)
-    assert not finds(kept, "silver")
-    kept.freshen()
-    assert finds(kept, "silver")
-
-
 def test_a_note_that_is_written_again_while_it_is_looked_at_is_read_once(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,12 +252,13 @@ def test_notes_beside_it_are_fresh_while_it_waits(searched: Searched) -> None:
     assert searched.lines() == 0
 
 
-def test_another_format_is_taken_up_by_a_search(searched: Searched) -> None:
+def test_another_format_is_taken_up_by_a_sync(searched: Searched) -> None:
     searched.write("logs/a.jsonl", row("user", "Hello"))
     searched.store.sources[1] = searched.store.sources[1]._replace(format="codex")
     assert searched.lines() == 1
     assert searched.store.index.statistics().passages == 0
     searched.store.sources[1] = searched.store.sources[1]._replace(format="auto")
+    searched.store.sync(lambda vectors: None)
     assert searched.lines() == 1
     assert searched.store.index.statistics().passages == 1
 

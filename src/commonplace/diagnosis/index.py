@@ -230,8 +230,7 @@ def active_model(case: Case) -> Embedder | None:
 def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the files with the index: by size and time, then by content."""
     listings, manifest = look(sources(os.fspath(case.place), case.settings)), index.manifest()
-    numbers = changes.folders(index.meta.get(changes.FOLDERS))
-    kept = [state for one in changes.kept(listings, manifest, numbers) for state in one.states]
+    kept = [state for one in changes.kept(listings, manifest) for state in one.states]
     difference = changes.compare([*states(listings), *kept], manifest)
     changed = [s for s in difference.suspect[:COMPARED] if content_of(s) != manifest[s.key].hash]
     further = max(0, len(difference.suspect) - COMPARED)

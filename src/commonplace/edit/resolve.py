@@ -505,21 +505,18 @@ def standing(
     text: str,
     written: Written,
     today: date,
-    *,
-    since: int | None = None,
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
     Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
     to say. Unreadable notes and a failing index are passed over, since the entry is written in any case.
-    The newest lines of the note, of today's and of MEMORY.md are read, since no index may hold them. What is
-    written after the write of that number (`since`) need not be among the others.
+    The newest lines of the note, of today's and of MEMORY.md are read, since no index may hold them.
     """
     words = _matter(text)
     newest: dict[frozenset[str], _Near] = {}
     copies: dict[tuple[str, int], _Near] = {}
     known = cache(partial(_known, workspace))  # several hits may be of one note
-    hits = filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT, since)) if answerer else ()
+    hits = filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)) if answerer else ()
     found = [(hit.path, hit.start_line, hit.end_line) for hit in hits]
     day = workspace.daily(today).relative_to(workspace.root).as_posix()
     for path in dict.fromkeys((written.path, day, workspace.memory_file.name)):
@@ -647,13 +644,11 @@ def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited
     return [Cited(hit.citation, shortened(line)) for hit, line in zip(hits, near, strict=True)]
 
 
-def _hits(
-    answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int, since: int | None = None
-) -> list[Hit]:
+def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:
     """Search for the words of a text, as plain words, without a model."""
     try:
         words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
-        request = Request(words, count, mode, rerank="off", expand=False, complete=False, since=since)
+        request = Request(words, count, mode, rerank="off", expand=False, complete=False)
         return list(answerer.answer(request).hits)
     except CommonplaceError:
         return []

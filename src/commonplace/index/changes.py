@@ -5,31 +5,33 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Key, Known
-from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, inode, transcript_name
+from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, transcript_name
 
 _BLOCK = 1 << 16
 # What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
 Patience = tuple[int, int, float]
-FOLDERS = "folders"  # where the index notes which folder stood at the place of each collection
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
 
 class Difference(NamedTuple):
-    """Files on disk against the index: never seen, to be compared by hash, and gone."""
+    """Files on disk against the index: never seen, to be compared by hash, and gone.
+
+    `racy` of those to be compared were written in the moment they were indexed, most likely before.
+    """
 
     fresh: list[FileState]
     suspect: list[FileState]
     gone: list[Key]
     unchanged: int = 0
+    racy: int = 0
 
     @property
     def stale(self) -> int:
-        """How many files the index may be wrong about."""
-        return len(self.fresh) + len(self.suspect) + len(self.gone)
+        """How many files the index is most likely wrong about."""
+        return len(self.fresh) + len(self.suspect) + len(self.gone) - self.racy
 
 
 def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Difference:
@@ -37,6 +39,7 @@ def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Diffe
     fresh: list[FileState] = []
     suspect: list[FileState] = []
     seen: set[Key] = set()
+    racy = 0
     for state in states:
         known = manifest.get(state.key)
         seen.add(state.key)
@@ -44,9 +47,10 @@ def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Diffe
             fresh.append(state)
         elif known.mtime_ns != state.mtime_ns or known.size != state.size:
             suspect.append(state)
+            racy += not known.mtime_ns and known.size == state.size
     unchanged = len(seen) - len(fresh) - len(suspect)
     gone = [] if len(seen) - len(fresh) == len(manifest) else [k for k in manifest if k not in seen]
-    return Difference(fresh, suspect, gone, unchanged)
+    return Difference(fresh, suspect, gone, unchanged, racy)
 
 
 class Kept(NamedTuple):
@@ -57,57 +61,42 @@ class Kept(NamedTuple):
     states: list[FileState]
 
 
-def folders(noted: object) -> dict[str, int]:
-    """Return the number of each collection's folder, by its path, as the index notes it."""
-    with suppress(ValueError, TypeError):
-        return dict(json.loads(noted)) if isinstance(noted, str) else {}
-    return {}
-
-
-def kept(
-    listings: Iterable[Listing], manifest: Mapping[Key, Known], numbers: Mapping[str, int]
-) -> list[Kept]:
-    """Return what the index keeps of each place that is away.
+def kept(listings: Iterable[Listing], manifest: Mapping[Key, Known]) -> list[Kept]:
+    """Return the files that the index keeps of each place that is away.
 
     A collection that is missing, and what cannot be read, is returned with nothing kept as well. A single
-    note that is gone was deleted, unless its folder is another one than before, by its number. A transcript
-    that stands elsewhere in its collection, or under a later name, is not kept.
+    note that is gone was deleted. A transcript that stands elsewhere in its collection, or under a later
+    name, is not kept.
     """
     found = []
     for listing in listings:
         if not listing.away:
             continue
         source = listing.source
-        known = {path: one for (name, path), one in manifest.items() if name == source.name}
         there = {transcript_name(state.path) for state in listing.states() if state.format}
-        known = {path: one for path, one in known.items() if transcript_name(path) not in there}
-        by_name = {transcript_name(path): path for path in known} if source.format else {}
+        known = {
+            path: one for (name, path), one in manifest.items()
+            if name == source.name and transcript_name(path) not in there
+        }  # fmt: skip
         for away in listing.away:
-            if away.path and not away.path.endswith("/"):  # a file
-                earlier = by_name.get(transcript_name(away.path), "")
-                paths = [path for path in (away.path, earlier) if path in known][:1]
+            if away.path and not away.path.endswith("/"):  # a file, maybe under an earlier name
+                wanted = transcript_name(away.path) if source.format else None
+                paths = [p for p in known if p == away.path or transcript_name(p) == wanted][:1]
             else:
                 paths = [path for path in known if path.startswith(away.path)]
-            if _is_away(listing, away, len(paths), numbers):
-                states = [
-                    FileState(
-                        source.name, path, f"{listing.root}/{path}", *known[path][:2], source.format_of(path)
-                    )
-                    for path in paths
-                ]
-                found.append(Kept(listing, away, states))
+            is_deleted = away.why == EMPTY and len(paths) == 1
+            may_be = away.why not in (MISSING, EMPTY) or (away.why == MISSING and not away.path)
+            if (paths and not is_deleted) or may_be:
+                files = []
+                for path in paths:
+                    place, marks = f"{listing.root}/{path}", known[path][:2]
+                    files.append(FileState(source.name, path, place, *marks, source.format_of(path)))
+                found.append(Kept(listing, away, files))
     return found
 
 
-def _is_away(listing: Listing, away: Away, known: int, numbers: Mapping[str, int]) -> bool:
-    """Whether a place is to be spoken of, of which the index knows so many files."""
-    if away.why == EMPTY and known == 1:
-        return numbers.get(listing.root) not in (None, inode(listing.root))
-    return known > 0 or away.why not in (MISSING, EMPTY) or (away.why == MISSING and not away.path)
-
-
 def formats(states: Iterable[FileState]) -> str:
-    """How the transcripts of each collection are read, as the index notes it; empty where there are none."""
+    """Return how the transcripts of each collection are read, as JSON; empty where there are none."""
     told = {state.collection: state.format for state in states if state.format}
     if not told:
         return ""
@@ -117,20 +106,13 @@ def formats(states: Iterable[FileState]) -> str:
 
 
 def reread(manifest: Mapping[Key, Known], states: Iterable[FileState], noted: object) -> list[Key]:
-    """Transcripts in the index that are read in another way now than `noted` there."""
+    """Return the transcripts in the index that are read in another way now than `noted` there."""
     states = [state for state in states if state.format]
     if not states or (now := formats(states)) == noted:
         return []
-    after = json.loads(now)
-    try:
-        before = dict(json.loads(noted)) if isinstance(noted, str) else {}
-    except (ValueError, TypeError):  # damaged: all of them are read again
-        before = {}
-    return [
-        state.key
-        for state in states
-        if state.key in manifest and before.get(state.collection) != after[state.collection]
-    ]
+    before, after = json.loads(str(noted or "{}")), json.loads(now)
+    changed = {name for name in after if before.get(name) != after[name]}
+    return [state.key for state in states if state.key in manifest and state.collection in changed]
 
 
 # --- transcripts that are being written -----------------------------------------------------------------

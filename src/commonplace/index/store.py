@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from errno import EACCES
-from itertools import count
 from pathlib import Path
 from stat import S_ISREG
 
@@ -17,11 +14,11 @@ from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.base.locks import LockTimeout, is_held, locked
 from commonplace.base.messages import message
-from commonplace.base.paths import refusal, shown
+from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import changes, rules, vectors
-from commonplace.index.base import ALL, Index, Key, Known
+from commonplace.index.base import ALL, Index
 from commonplace.index.sqlite.opening import (
     Opened,
     answers,
@@ -87,22 +84,18 @@ class Store:
         """
         self.sources = list(sources)
         self.chunks = chunks
+        self.notices: list[str] = []  # of files, as the last sync noted them; filled by `stale`
         self._path, self._lock, self.remote = path, lock, remote
         self._identity = rules.identity(chunks)
+        self._contexts, self._patience = contexts or {}, patience
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode, self._version = 0, 0
         self._retry_at = 0.0
         self._holds_until, self._held = 0.0, 0
-        self._written: set[str] = set()  # own notes that were written while that holds
-        self._writes, self._compared = count(1), 0  # numbers of writes; the last before files were compared
-        self._last = 0
-        self._contexts, self._patience = contexts or {}, patience
-        self._follows = any(source.format for source in self.sources)
-        self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
+        self._written: set[str] = set()  # own notes that were written since; an empty name is any of them
+        self._unread: list[tuple[str, str]] = []  # notes and folders that could not be read, and why
         self._away: list[str] = []  # what is said of collections that are not there
-        self.notices: list[str] = []  # what stands of files when `stale` compares them, until they change
-        self._folders: dict[str, int] = {}  # the number of each collection's folder, by its path
         self._of_parent: list[object] = []
         fork.renew_in_child(self, Store.renew)
 
@@ -202,7 +195,7 @@ class Store:
         if self._opened is not None:
             self._opened.index.close()
         self._opened = self._vectors = None
-        self._holds_until, self._compared = 0.0, 0  # what was found held for the index that was open
+        self._holds_until = 0.0
 
     def _take(self, opened: Opened) -> None:
         self.close()
@@ -245,58 +238,77 @@ class Store:
     # --- freshness ----------------------------------------------------------------------------------
 
     def scan(self) -> list[FileState]:
-        """The files on disk, of all collections."""
+        """Return the files on disk, of all collections."""
         return states(self._look())
 
     def _look(self) -> list[Listing]:
-        """The files as they stand, those of archives that are new as well."""
+        """Return the files as they stand, those of archives that are new as well."""
         self.sources = [*map(archived, self.sources)]
         return look(self.sources)
 
-    def freshen(self, since: int | None = None) -> int:
-        """Re-read what changed on disk if that is cheap; return how many files are still stale.
+    def written(self, path: str = "") -> None:
+        """Read an own note that was written at the next search; without a path compare all files then."""
+        self._written.add(path)
 
-        All collections are compared, also for a question about one: which collection a file belongs to
-        depends on the others. An index that is empty, or in memory, reads all: nothing else can answer.
-        Nothing is read where that was done after the write that `since` is the number of.
+    def freshen(self) -> int:
+        """Re-read changed files if that is cheap; return how many files are still stale.
+
+        All collections are compared, also for a question about one: the collection of a file depends on the
+        others. An index that is empty, or in memory, reads all: nothing else can answer.
         """
         self.settle()
-        if since is not None and since <= self._compared:
+        written: set[str] = set()
+        while self._written:  # another thread may add to it
+            written.add(self._written.pop())
+        if time.monotonic() < self._holds_until and (not written or self._read_notes(written)):
             return self._held
-        last = self._last
-        stale = self._freshen()
-        self._compared = last
-        return stale
-
-    def _freshen(self) -> int:
-        index = self.index
-        if time.monotonic() < self._holds_until and self._read_written():
-            return self._held
-        self._written.clear()
         started = time.thread_time()
         listings = self._look()
         took_s = time.thread_time() - started
+        stale = self._compare(listings, WRITTEN_WAIT_S if written else 0)
+        if took_s > SLOW_SCAN_S:
+            self._holds_until = time.monotonic() + min(SCAN_HOLDS_S, SCAN_HOLDS * took_s)
+            self._held = stale
+        return stale
+
+    def _compare(self, listings: Sequence[Listing], wait_s: float) -> int:
+        """Compare files with the index, and read them if that is cheap; return how many are stale."""
+        index, whole = self.index, fingerprint(listings)
         self._unread, self._away = [], []
-        whole = fingerprint(listings)
         if index.rebuild_reason is None and whole == index.meta.get("scan"):
-            return self._hold(took_s)
+            return 0
         found = self._with_kept(listings)
         if index.rebuild_reason is not None:
             fills = self.empty or (self._is_cheap(found) and not self._away)  # which are lost in a rebuild
-            if fills and self._try_sync(states(listings)):
-                return 0
-            return self._hold(took_s, len(found))  # until somebody syncs
-        return self._compare_files(found, whole, took_s)
+            return 0 if fills and self._try_read(states(listings), wait_s) else len(found)
+        manifest = index.manifest()
+        found, waiting = changes.patient(found, manifest, self._patience)
+        difference = changes.compare(found, manifest)
+        changed = [*difference.fresh, *difference.suspect]
+        if not (changed or difference.gone):
+            # Else the same files would count as read when they have rested, and nothing would be said.
+            if not (waiting or self._unread or self._away or index.readonly):
+                with suppress(IndexUnavailable):
+                    index.meta["scan"] = whole
+            return 0
+        # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
+        cheap = not manifest or self._is_cheap(changed, len(difference.gone))
+        if cheap and self._try_read(found, wait_s):
+            return 0
+        if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
+            self._take(in_memory(self._identity, BEGUN))
+            self._try_read(found, 0)
+            return 0
+        return difference.stale
 
     def _with_kept(self, listings: Sequence[Listing], drop: Collection[str] = ()) -> list[FileState]:
         """Return the files of all listings, with those that the index keeps of places that are away.
 
-        What is away is noted for answers; the collections of `drop` keep nothing.
+        Absent places are noted for answers; the collections of `drop` keep nothing.
         """
-        found, noted = states(listings), changes.folders(self.index.meta.get(changes.FOLDERS))
+        found = states(listings)
         self._unread, self._away = [], []
-        self._folders = noted | {one.root: inode(one.root) for one in listings if not one.away}
-        for kept in changes.kept(listings, self.index.manifest(), noted):
+        for kept in changes.kept(listings, self.index.manifest()):
             listing, away, files = kept
             if listing.source.name in drop:
                 continue
@@ -307,122 +319,42 @@ class Store:
                 self._unread.append((listed(listing.source.name, away.path), away.why))
         return found
 
-    def _compare_files(self, files: list[FileState], whole: bytes, took_s: float) -> int:
-        """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
-        closed, manifest = self._unread, self.index.manifest()
-        found, waiting = self._patient(files, manifest)
-        difference = self._compare(found, manifest)
-        if not difference.stale:
-            # Else the same files would count as read when they have rested, and nothing would be said.
-            if not (waiting or closed or self._away):
-                self._keep(whole)
-            return self._hold(took_s)
-        changed = [*difference.fresh, *difference.suspect]
-        # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
-        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
-            return self._hold(took_s)
-        self._unread = closed + self._closed(changed[:CHEAP_FILES])
-        if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
-            self._take(in_memory(self._identity, BEGUN))
-            self._try_sync(found)
-            return 0
-        return self._hold(took_s, _really_stale(difference, manifest))
-
-    def _patient(self, found: list[FileState], manifest: Mapping[Key, Known]) -> tuple[list[FileState], int]:
-        """Leave transcripts that are being written for later; return the files, and how many waited."""
-        if not self._follows:
-            return found, 0
-        return changes.patient(found, manifest, self._patience)
-
-    def _compare(self, found: Sequence[FileState], manifest: Mapping[Key, Known]) -> changes.Difference:
-        """Compare files with the index; transcripts that are to be read in another way are new to it."""
-        if self._follows:
-            others = set(changes.reread(manifest, found, self.index.meta.get(changes.FORMATS)))
-            manifest = {key: one for key, one in manifest.items() if key not in others}
-        return changes.compare(found, manifest)
-
     def _is_cheap(self, states: Sequence[FileState], gone: int = 0) -> bool:
-        """Whether a search may read these files before it answers."""
+        """Return whether a search may read these files before it answers."""
         few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
         return few or self.in_memory
 
-    def _hold(self, took_s: float, stale: int = 0) -> int:
-        """Let a slow comparison hold for a while; return how many files it left stale."""
-        if took_s > SLOW_SCAN_S:
-            self._holds_until = time.monotonic() + min(SCAN_HOLDS_S, SCAN_HOLDS * took_s)
-            self._held = stale
-        return stale
+    def _read_notes(self, written: set[str]) -> bool:
+        """Read own notes that were written while a comparison holds; return False if all are to be compared.
 
-    def _read_written(self) -> bool:
-        """Read the notes that were written since all files were compared; False where all are to be again.
-
-        That is so for a note that is new, and where these cannot be read now.
+        That is so for a new note, and where these cannot be read now.
         """
-        if not self._written:
-            return True
         index, own = self.index, self.sources[0]
-        if index.rebuild_reason is not None:
-            return False
-        manifest, root, found = index.manifest(), os.path.realpath(own.root), dict[str, FileState]()
-        while self._written:
-            path = self._written.pop()  # before it is looked at: another thread may write it again
+        manifest, root, found = index.manifest(), os.path.realpath(own.root), list[FileState]()
+        for path in written:
             try:
                 status = os.stat(f"{root}/{path}", follow_symlinks=False)
             except OSError:
                 return False
             if (own.name, path) not in manifest or not S_ISREG(status.st_mode):
                 return False
-            found[path] = FileState(own.name, path, f"{root}/{path}", status.st_mtime_ns, status.st_size)
-        states = [*found.values()]  # each once, though it was written again meanwhile
-        difference = changes.Difference([], states, [])
-        return self._attempt(lambda: self._read(states, difference))
-
-    def _keep(self, whole: bytes) -> None:
-        """Remember a scan that equals the index; where that cannot be, the next one compares again."""
-        if not self.index.readonly:
-            with suppress(IndexUnavailable):
-                self.index.meta["scan"] = whole
-
-    def written(self, path: str = "") -> int:
-        """Read an own note that was written at the next search; without a path compare all files.
-
-        Whatever the last comparison found. Returns the number of this write.
-        """
-        if path:
-            self._written.add(path)
-        else:
-            self._holds_until = 0.0
-        self._last = number = next(self._writes)
-        return number
+            absolute = f"{root}/{path}"
+            found.append(FileState(own.name, path, absolute, status.st_mtime_ns, status.st_size))
+        difference = changes.Difference([], found, [])
+        return index.rebuild_reason is None and self._try_read(found, WRITTEN_WAIT_S, difference)
 
     def stale(self) -> int:
-        """How many files differ from what the index holds of them, by size and time.
-
-        A file written in the moment it was indexed is compared by its content.
-        """
+        """Return how many files differ from the index by size and time; nothing is read."""
         from commonplace.index import reading
 
-        manifest = self.index.manifest()
-        found = self._with_kept(listings := self._look())
-        difference = changes.compare(found, manifest)
-        self._unread += self._closed(states(listings))
-        told, holding = {path for path, _ in self._unread}, []
-        there = {state.key: state for state in found}
-        for notice in reading.noted(self.index):
-            if notice[0] not in there or there[notice[0]].size != notice[1]:
-                continue
-            if (said := notice[2]).code != reading.UNREAD:
-                holding.append(notice)
-            elif (path := said.values["path"]) not in told:
-                self._unread.append((path, said[len(path) + 2 :]))
-        self.notices = reading.lines(holding)
-        return _really_stale(difference, manifest)
-
-    def _closed(self, files: Sequence[FileState], but: Collection[str] = ()) -> list[tuple[str, str]]:
-        """Which files this user may not read, and what helps, beside those that are told already."""
-        told = {path for path, _ in self._unread}.union(but)
-        closed = [state.shown for state in files if not os.access(state.absolute, os.R_OK)]
-        return [(path, refusal(PermissionError(EACCES, ""))) for path in closed if path not in told]
+        manifest, noted = self.index.manifest(), reading.noted(self.index)
+        difference = changes.compare(self._with_kept(self._look()), manifest)
+        told = {path for path, _ in self._unread}
+        for _, notice in noted:
+            if notice.code == reading.UNREAD and (path := notice.values["path"]) not in told:
+                self._unread.append((path, notice[len(path) + 2 :]))
+        self.notices = reading.lines(one for one in noted if one[1].code != reading.UNREAD)
+        return difference.stale
 
     def unread(self) -> tuple[str, ...]:
         """Say what was away when files and index were compared last, and which notes could not be read."""
@@ -441,33 +373,30 @@ class Store:
         told = "{n:,} notes or folders cannot be read, so nothing new in them is found: {first}"
         return (message("notes.unread", told, n=number, first=first),)
 
-    def _try_sync(self, states: Sequence[FileState]) -> bool:
-        """Sync unless the index cannot be written or another process is at it."""
-        if self.index.readonly:
-            return False
+    def _try_read(
+        self, states: Sequence[FileState], wait_s: float, difference: changes.Difference | None = None
+    ) -> bool:
+        """Read files in passing; return whether that was possible, otherwise the index answers as it is."""
         if self.in_memory:
-            self._read(states)
+            self._read(states, difference)
             return True
-        return self._attempt(lambda: self._read(states))
+        return self._attempt(lambda: self._read(states, difference), wait_s)
 
     def _read(self, states: Sequence[FileState], difference: changes.Difference | None = None) -> None:
         from commonplace.index import sync  # reading and cutting: most searches find nothing changed
 
         report = sync.sync_text(self.index, states, self.chunks, tell, difference)
-        self._note_folders()
         self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
 
-    def _note_folders(self) -> None:
-        if self._folders != changes.folders(self.index.meta.get(changes.FOLDERS)):
-            self.index.meta[changes.FOLDERS] = json.dumps(self._folders)
+    def _attempt(self, work: Callable[[], object], wait_s: float = 0) -> bool:
+        """Write in passing; where that is not possible, the index answers as it is.
 
-    def _attempt(self, work: Callable[[], object]) -> bool:
-        """Write in passing; where that cannot be, what is indexed answers.
-
-        A damaged index is told, and one that holds nothing: then only the files can answer.
+        Raises IndexUnavailable for an index that is damaged or empty: then only the files can answer.
         """
+        if self.index.readonly:
+            return False
         try:
-            with self._locked(WRITTEN_WAIT_S if self._compared < self._last else 0):
+            with self._locked(wait_s):
                 work()
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
@@ -542,21 +471,15 @@ class Store:
         with self._locked(SYNC_WAIT_S):
             report = self._sync_text(progress, patient, drop)
             embedder = load(self.vectors)
-            if embedder is not None:
-                self.vectors.describe(self._contexts)
-        if embedder is None:
-            return replace(report, pending=self.index.vectors.pending())
+            if embedder is None:
+                return replace(report, pending=self.index.vectors.pending())
+            self.vectors.describe(self._contexts)
         came, told = self._by_batches(embedder, progress, stop) if batching(embedder) else (0, "")
-
-        def writing() -> AbstractContextManager[None]:  # a search may read what was written meanwhile
-            return self._locked(SYNC_WAIT_S)
-
-        with self.filling():
-            if told:
-                with writing():
-                    filled = sync.assign_known(self.vectors, embedder)
-            else:
-                filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop, writing=writing)
+        with self.filling():  # a search may read what was written meanwhile
+            filled = sync.sync_vectors(
+                self.vectors, embedder, progress, (lambda: True) if told else stop,
+                writing=lambda: self._locked(SYNC_WAIT_S),
+            )  # fmt: skip
         return replace(
             report,
             embedded=came + filled.embedded,
@@ -576,7 +499,8 @@ class Store:
         with self._locked(SYNC_WAIT_S):
             self._sync_text(progress)
             embedder = load(self.vectors)
-            return embedder, _texts(self.vectors, embedder, self._contexts)
+            texts = self.vectors.missing(embedder, self._contexts).values() if embedder else ()
+            return embedder, [*texts]
 
     def _by_batches(
         self, embedder: Batching, progress: Progress, stop: Callable[[], bool]
@@ -600,21 +524,18 @@ class Store:
         from commonplace.index import sync
 
         listings = self._look()
-        files = found = states(listings)
-        self._folders = {one.root: inode(one.root) for one in listings}
         try:
+            found = states(listings)
             if self.index.rebuild_reason is None:
                 found = self._with_kept(listings, drop)
             if patient:
-                found, _ = self._patient(found, self.index.manifest())
+                found, _ = changes.patient(found, self.index.manifest(), self._patience)
             report = sync.sync_text(self.index, found, self.chunks, progress)
         except IndexUnavailable as error:
             if not is_damage(error.reason):
                 raise
             self._take(discard(error.path, self._identity, error.reason))
-            report = sync.sync_text(self.index, files, self.chunks, progress)
-        self._note_folders()
-        self._unread += self._closed(files, [failure.path for failure in report.failed])
+            report = sync.sync_text(self.index, states(listings), self.chunks, progress)
         return replace(report, warnings=(*self.opened.warnings, *self.unread(), *report.warnings))
 
 
@@ -628,19 +549,3 @@ def _told_away(kept: changes.Kept) -> Message:
     state = "is missing" if away.why == MISSING else "is empty or holds no notes"
     told = f"{{name}}: {{folder}} {state}; the index keeps {{n:note}} of it; {{remedy}}"
     return message(f"away.{away.why}", told, **values, remedy=remedy)
-
-
-def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, str]) -> list[str]:
-    return list(vectors.missing(embedder, contexts).values()) if embedder else []
-
-
-def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:
-    """How many files differ; one written in the moment it was indexed is compared by its content."""
-    known = [(state, manifest[state.key]) for state in difference.suspect]
-    racy = [(state, one.hash) for state, one in known if one.mtime_ns == 0 and one.size == state.size]
-    if not racy:
-        return difference.stale
-    from commonplace.index.reading import content_of  # most searches find nothing changed
-
-    same = [state for state, content in racy if content_of(state) == content]
-    return difference.stale - len(same)

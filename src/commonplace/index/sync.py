@@ -7,12 +7,13 @@ transaction, and so is each batch of vectors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.base.paths import shown
+from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
@@ -108,22 +109,23 @@ def sync_vectors(
     sweep: bool = True,
     writing: Writing = nullcontext,
 ) -> SyncReport:
-    """Embed what lacks a vector; one known for the same text is reused.
+    """Embed the passages without a vector; one known for the same text is reused.
 
     The index is written while `writing` is held, and may be written by others while texts are embedded.
 
     Within a round, texts are embedded in the order of their length. When the model is another than the
     index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
-    stopped in between, it goes on from there. Without `sweep`, vectors that a process that was killed left
-    without a passage are not looked for among all. Raises ProviderError.
+    stopped in between, it goes on from there. Without `sweep`, vectors that a killed process left without a
+    passage are not looked for. Raises ProviderError.
     """
+    job = _Job(vectors, embedder, progress, stop, writing)
     if vectors.serves(embedder):
-        return _fill(vectors, embedder, progress, stop, sweep=sweep, writing=writing)
-    staged, left = _stage(vectors, embedder, progress, stop, writing)
+        return job.fill(sweep)
+    staged, left = job.stage()
     if left:
         return SyncReport(embedded=staged, pending=left)
     with writing(), vectors.index.transaction():
-        report = _fill(vectors, embedder, silent, lambda: False)
+        report = _Job(vectors, embedder, silent, lambda: False, nullcontext).fill()
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
 
 
@@ -159,85 +161,83 @@ def sync_by_batches(
     return done, ""
 
 
-def assign_known(vectors: Vectors, embedder: Embedder) -> SyncReport:
-    """Give passages the vectors that are there, and embed nothing; another model's answer on."""
-    if not vectors.serves(embedder):
-        return SyncReport(pending=len(vectors.missing(embedder)))
-    vectors.adopt(embedder)
-    return SyncReport(reused=vectors.reuse(), pending=vectors.store.pending())
+class _Job(NamedTuple):
+    """Embedding passages of an index with a model."""
 
+    vectors: Vectors
+    embedder: Embedder
+    progress: Progress
+    stop: Callable[[], bool]
+    writing: Writing
 
-def _stage(
-    vectors: Vectors, embedder: Embedder, progress: Progress, stop: Callable[[], bool], writing: Writing
-) -> tuple[int, int]:
-    """Embed everything for a new model while the old one's vectors still answer.
+    def stage(self) -> tuple[int, int]:
+        """Embed everything for a new model while the old one's vectors still answer.
 
-    Returns how many vectors were made and how many passages are left, if it was stopped.
-    """
-    total = vectors.served(embedder)
-    vectors.index.meta["staging"] = embedder.fingerprint
-    embedded = done = length = 0
-    for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
-        if stop():
-            return embedded, total - done
-        known = vectors.store.known(pending.key for pending in round_)
-        missing = {p.key: p for p in round_ if p.key not in known}
-        done += len(round_) - sum(p.key in missing for p in round_)
-        for batch in _by_length(missing):
-            made = _embed(embedder, batch, progress, done, total)
-            check_length(made[1], length, shown(vectors.index.path))
-            length = made[1].shape[1]
-            with writing():
-                vectors.store.add(*made)
-            fresh = set(made[0])
-            done += sum(p.key in fresh for p in round_)
-            progress("vectors", done, total)
-        embedded += len(missing)
-    return embedded, 0
+        Return how many vectors were made, and how many passages are left if it was stopped.
+        """
+        vectors, embedder = self.vectors, self.embedder
+        total = vectors.served(embedder)
+        vectors.index.meta["staging"] = embedder.fingerprint
 
+        def given(some: Sequence[Pending]) -> list[Pending]:
+            known = vectors.store.known(pending.key for pending in some)
+            return [pending for pending in some if pending.key in known]
 
-def _fill(
-    vectors: Vectors,
-    embedder: Embedder,
-    progress: Progress,
-    stop: Callable[[], bool],
-    *,
-    sweep: bool = True,
-    writing: Writing = nullcontext,
-) -> SyncReport:
-    """Give passages without one their vector, made now or known from elsewhere."""
-    index = vectors.index
-    sweep = sweep or index.meta.get("model") != embedder.fingerprint  # another's are left over
-    with writing():
-        vectors.adopt(embedder)
-        total, length = vectors.settle(embedder), vectors.store.length
-    embedded = done = 0
-    while not stop():
-        progress("vectors", done, max(done, total))
-        with writing(), index.transaction():
-            round_ = vectors.pending(EMBED_BATCH * 4, embedder)
-            assigned = vectors.assign(round_)
-        if not round_:
-            break
-        done += len(assigned)
-        known = {pending.key for pending in assigned}
-        missing = {p.key: p for p in round_ if p.key not in known}
-        for batch in _by_length(missing):
-            made = _embed(embedder, batch, progress, done, total)
-            check_length(made[1], length, shown(index.path))
-            length = made[1].shape[1]
-            with writing(), index.transaction():
-                vectors.store.add(*made)
-                # Of the passages those that are still there: others may have written meanwhile.
-                done += len(vectors.assign(vectors.pending(EMBED_BATCH * 4, embedder)))
-            progress("vectors", done, max(done, total))
-        embedded += len(missing)
-    with writing():
-        pending = vectors.store.pending()
-        # While some are missing, vectors may be there that are not assigned yet, and were paid for.
-        if not pending and (index.meta.pop("staging", None) is not None or sweep):
-            vectors.prune()
-    return SyncReport(embedded=embedded, reused=max(0, done - embedded), pending=pending)
+        made, done = self.make(vectors.texts(EMBED_BATCH * 4, embedder), given, total)
+        return made, total - done
+
+    def fill(self, sweep: bool = True) -> SyncReport:
+        """Give passages without a vector one, made now or known from elsewhere."""
+        vectors, embedder, meta = self.vectors, self.embedder, self.vectors.index.meta
+        sweep = sweep or meta.get("model") != embedder.fingerprint  # another's are left over
+        with self.writing():
+            vectors.adopt(embedder)
+            reused, total = vectors.reuse(), vectors.store.pending()
+
+        def given(_: Sequence[Pending]) -> list[Pending]:
+            # Of the passages those that are still there: others may have written meanwhile.
+            return vectors.assign(vectors.pending(EMBED_BATCH * 4, embedder))
+
+        rounds = iter(lambda: vectors.pending(EMBED_BATCH * 4, embedder), [])
+        made, done = self.make(rounds, given, total, vectors.store.length)
+        with self.writing():
+            pending = vectors.store.pending()
+            # While some are missing, vectors may be there that are not assigned yet, and were paid for.
+            if not pending and (meta.pop("staging", None) is not None or sweep):
+                vectors.prune()
+        return SyncReport(embedded=made, reused=reused + max(0, done - made), pending=pending)
+
+    def make(
+        self,
+        rounds: Iterable[Sequence[Pending]],
+        given: Callable[[Sequence[Pending]], list[Pending]],
+        total: int,
+        length: int = 0,
+    ) -> tuple[int, int]:
+        """Embed rounds of passages; return how many vectors were made, and how many passages have one.
+
+        `given` returns the passages that have a vector now and had none before.
+        """
+        made = done = 0
+        self.progress("vectors", done, total)
+        for round_ in rounds:
+            if self.stop():
+                break
+            with self.writing(), self.vectors.index.transaction():
+                known = given(round_)
+            done += len(known)
+            keys = {pending.key for pending in known}
+            missing = {p.key: p for p in round_ if p.key not in keys}
+            for batch in _by_length(missing):
+                some = _embed(self.embedder, batch, self.progress, done, total)
+                check_length(some[1], length, shown(self.vectors.index.path))
+                length, keys = some[1].shape[1], set(some[0])
+                with self.writing(), self.vectors.index.transaction():
+                    self.vectors.store.add(*some)
+                    done += len(given([p for p in round_ if p.key in keys]))
+                self.progress("vectors", done, max(done, total))
+            made += len(missing)
+        return made, done
 
 
 def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:

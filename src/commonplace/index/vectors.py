@@ -124,14 +124,6 @@ class Vectors:
                 break
         return found
 
-    def settle(self, model: Model) -> int:
-        """Mark the passages that a model does not serve; return how many others have no vector yet."""
-        for texts in self._pages(0, pending=True):
-            unserved = [(row.passage, UNSERVED) for row in texts if not _serves(model, row)]
-            if unserved:
-                self.store.assign(unserved)
-        return self.store.pending()
-
     def served(self, model: Model) -> int:
         """Count the passages that a model serves, whether they have a vector or not."""
         return sum(_serves(model, row) for texts in self._pages(0) for row in texts)

@@ -198,7 +198,7 @@ class Answerer:
     def _compared(self, request: Request) -> tuple[Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well."""
         compare = self._settings.index.sync_on_search or self.store.empty
-        stale = self.store.freshen(request.since) if compare else 0
+        stale = self.store.freshen() if compare else 0
         return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:

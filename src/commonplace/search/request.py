@@ -40,8 +40,7 @@ class Request(NamedTuple):
     widens the question (`search.expand`). No `collections` are all that are not excluded. `history` takes in
     struck text, `as_of` what held at the end of a day and nothing later. With `strict` nothing is a hit where
     nothing clearly answers. `lines` are those of a question
-    that is made of several; they are read from `text`, or added to it by an expansion. `since` is the number
-    of a write (`Store.written`) that has to be found, where later ones need not be. What was noted of
+    that is made of several; they are read from `text`, or added to it by an expansion. What was noted of
     `without_session` is no candidate.
     """
 
@@ -58,7 +57,6 @@ class Request(NamedTuple):
     strict: bool = False
     lines: tuple[Line, ...] = ()
     complete: bool = True
-    since: int | None = None
     without_session: str = ""
 
     @property

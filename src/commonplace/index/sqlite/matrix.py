@@ -70,28 +70,39 @@ class Matrix:
         if not len(self.ids):
             return []
         most = max(EXACT, limit)
-        other: NDArray[np.int16] | None = None
+        other = None if self._signs is None else _other(self._signs, _words(vector[None])[:, 0])
         best: dict[int, float] = {}
         for covered in scopes:
-            rows = np.arange(len(self.ids)) if covered is None else np.flatnonzero(covered)
-            if len(rows) > most and self._signs is not None:
-                other = self._other_signs(vector, self._signs) if other is None else other
-                rows = np.sort(rows[np.argpartition(other[rows], most - 1)[:most]])
+            if other is None:
+                rows = np.arange(len(self.ids)) if covered is None else np.flatnonzero(covered)
+            else:
+                rows = _fewest(other, most, covered)
             cosines = self._cosines(vector, rows)
-            near = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(rows) else ...
-            best.update(zip(self.ids[rows[near]].tolist(), cosines[near].tolist(), strict=True))
+            top = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(rows) else ...
+            best.update(zip(self.ids[rows[top]].tolist(), cosines[top].tolist(), strict=True))
         return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def _cosines(self, vector: Floats, places: NDArray[np.int64]) -> Floats:
         found: Floats = dots(self.rows[places].astype(np.float32), vector) / self._lengths[places]
         return found
 
-    def _other_signs(self, vector: Floats, signs: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """How many dimensions of each row have another sign than the vector's, (n,)."""
-        other = np.zeros(len(self.ids), np.int16)
-        for row, own in zip(signs, _words(vector[None])[:, 0], strict=True):
-            other += np.bitwise_count(row ^ own)
-        return other
+
+def _other(signs: NDArray[np.uint64], own: NDArray[np.uint64]) -> NDArray[np.int16]:
+    """Count the dimensions of each row, (words, n), that have another sign than those of a vector, (n,)."""
+    other = np.zeros(signs.shape[1], np.int16)
+    for row, word in zip(signs, own, strict=True):
+        other += np.bitwise_count(row ^ word)
+    return other
+
+
+def _fewest(counts: NDArray[np.int16], most: int, covered: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Return the places of the `most` smallest counts and of those that equal the last of them, in order.
+
+    The threshold comes from a histogram, in a tenth of the time of a partition.
+    """
+    histogram = np.bincount(counts if covered is None else counts[covered])
+    near = counts <= np.searchsorted(np.cumsum(histogram), most)
+    return np.flatnonzero(near if covered is None else near & covered)
 
 
 def _lengths(rows: NDArray[np.int8]) -> NDArray[np.float32]:
