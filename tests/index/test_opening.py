@@ -28,7 +28,9 @@ class Counting(FakeEmbedder):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "MEMORY.md").write_text("# Facts\n\n- The walnut desk is by the window.\n\n## Work\n\n- Deploys go out on Tuesdays.\n")
+    (tmp_path / "MEMORY.md").write_text(
+        "# Facts\n\n- The walnut desk is by the window.\n\n## Work\n\n- Deploys go out on Tuesdays.\n"
+    )
     return tmp_path
 
 
@@ -40,7 +42,9 @@ def texts(memory: Memory, question: str) -> str:
     return "\n".join(hit.text for hit in memory.search(question).hits)
 
 
-def test_a_memory_over_a_server_writes_finds_corrects_forgets_and_undoes(folder: Path, postgres_url: str) -> None:
+def test_a_memory_over_a_server_writes_finds_corrects_forgets_and_undoes(
+    folder: Path, postgres_url: str
+) -> None:
     with opened(folder, postgres_url) as memory:
         memory.sync()
         assert memory.status().index == postgres_url
@@ -101,7 +105,9 @@ def test_what_is_missing_is_named_with_its_command(folder: Path, monkeypatch: py
         memory.search("x")
 
 
-def test_two_folders_have_different_names_on_a_server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_two_folders_have_different_names_on_a_server(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "MEMORY.md").write_text("# Other\n")
     places = [Memory.open(one).workspace for one in (folder, folder, other)]

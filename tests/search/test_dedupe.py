@@ -30,47 +30,9 @@ def rest(first: Hit, second: Hit) -> Hit | None:
 
 def test_a_passage_that_says_nothing_new_is_left_out() -> None:
     both = hit("a.md", 1, f"{SHOES}\n{DESK}")
-    assert rest(both, hit("b.md", 4, f"- 14:05 {DESK[2:]}")) is None
-    assert rest(both, hit("b.md", 4, f"## Desk\n\n{DESK}")) is None
+    assert rest(hit("a.md", 1, DESK), hit("b.md", 4, f"- 14:05 {DESK[2:]}")) is None
+    assert rest(both, hit("a.md", 2, DESK)) is None
     assert rest(both, hit("b.md", 4, LUNCH)) == hit("b.md", 4, LUNCH)
-
-
-def test_a_repeated_sentence_is_cut_at_the_ends_and_left_open_between() -> None:
-    first = hit("a.md", 1, DESK)
-    before = rest(first, hit("b.md", 4, f"{DESK}\n{SHOES}\n{LUNCH}"))
-    assert before == hit("b.md", 5, f"{SHOES}\n{LUNCH}")
-    assert rest(first, hit("b.md", 4, f"{SHOES}\n{LUNCH}\n{DESK}")) == hit("b.md", 4, f"{SHOES}\n{LUNCH}")
-    between = rest(first, hit("b.md", 4, f"{SHOES}\n{DESK}\n{LUNCH}"))
-    assert between == hit("b.md", 4, f"{SHOES}\n…\n{LUNCH}")
-
-
-def test_sentences_of_one_line_and_of_chinese_are_sentences() -> None:
-    told = hit("a.md", 1, "The walnut desk stands by the northern window. Nobody sits there.")
-    new = hit("b.md", 1, "Dana bought running shoes. The walnut desk stands by the northern window.")
-    assert rest(told, new) == hit("b.md", 1, "Dana bought running shoes.")
-    told, new = (
-        hit("a.md", 1, "妈妈想要一条真丝围巾。"),
-        hit("b.md", 1, "妈妈想要一条真丝围巾。爸爸喜欢爬山。"),
-    )
-    assert rest(told, new) == hit("b.md", 1, "爸爸喜欢爬山。")
-
-
-def test_what_means_something_by_coming_back_stays() -> None:
-    for text in (
-        "| name of owner | walnut desk colour | northern window |",  # the head of a table
-        "walnut = desk(northern, window, stands)",
-        "- Yes, please.",
-        "- The walnut desk stands by the southern window.",
-        "- The walnut desk never stands by the northern window.",
-    ):
-        new = hit("b.md", 1, f"{text}\n{LUNCH}")
-        assert (
-            rest(hit("a.md", 1, f"{text if text[0] != '-' else DESK}\n- Yes, please.\n{SHOES}"), new) == new
-        )
-    fenced = hit("b.md", 1, f"```\n{DESK}\n```\n{LUNCH}")
-    assert rest(hit("a.md", 1, DESK), fenced) == fenced
-    code = hit("b.py", 1, f"{DESK}\n{LUNCH}")
-    assert rest(hit("a.py", 1, DESK), code) == code
 
 
 def test_a_short_sentence_under_another_heading_stays() -> None:
@@ -80,24 +42,14 @@ def test_a_short_sentence_under_another_heading_stays() -> None:
     assert rest(hit("a.md", 1, text, ("Bob",)), bob) is None
 
 
-def test_a_sentence_is_only_left_out_where_the_other_one_fits() -> None:
-    large = hit("a.md", 1, f"{DESK}\n" + "- other words follow here\n" * 80)
-    small, best = hit("b.md", 1, f"{DESK}\n{SHOES}"), hit("c.md", 1, LUNCH)
-    found = pack.compose([best, large, small], 150)
-    assert found.hits == (best, small)
-    assert (found.left_out, found.repeated) == (1, 0)
-
-
 def test_what_is_said_already_is_counted_in_either_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pack, "FULL_SCORE", 0.0)
     monkeypatch.setattr(pack, "FULL_COUNT", 10)
-    hits = [hit("a.md", 1, f"{SHOES}\n{DESK}"), hit("b.md", 1, DESK), hit("c.md", 1, f"{SHOES}\n{LUNCH}")]
+    hits = [hit("a.md", 1, f"{SHOES}\n{DESK}"), hit("b.md", 1, f"{SHOES}\n{DESK}"), hit("c.md", 1, LUNCH)]
     found = pack.compose(hits, 1000)
-    assert found.text.count("walnut") == found.text.count("shoes") == 1
-    assert (found.left_out, found.repeated) == (0, 2)
+    assert (found.left_out, found.repeated) == (0, 1)
     mixed = pack.mix(hits, 1000, "walnut")
-    assert mixed.text.count("walnut") == mixed.text.count("shoes") == 1
-    assert mixed.repeated == 2
+    assert mixed.repeated == 1
 
 
 SENTENCES = st.sampled_from([SHOES, DESK, LUNCH, "", "- Yes.", "# Day", "| a | b |"])
@@ -112,13 +64,13 @@ HITS = st.lists(
 
 
 @given(HITS)
-def test_with_room_for_all_every_sentence_is_said(hits: list[Hit]) -> None:
-    """Inside one passage a sentence may stand twice; between passages it does not."""
+def test_with_room_for_all_no_passage_is_said_twice_and_none_is_lost(hits: list[Hit]) -> None:
     found = pack.compose(hits, 100_000)
     assert len(found.hits) + found.left_out + found.repeated >= len(hits)
-    for sentence in (SHOES, DESK, LUNCH):
-        holding = [one for one in found.hits if sentence in one.text]
-        assert len(holding) == any(sentence in one.text for one in hits)
+    texts = [one.text for one in found.hits]
+    assert len(set(texts)) == len(texts)
+    for one in hits:
+        assert all(line in found.text for line in one.text.split("\n"))
 
 
 def test_lines_that_two_passages_share_are_told_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from commonplace import config
@@ -12,7 +12,6 @@ from commonplace.base import remedies
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.messages import Message, message
 from commonplace.index import facts
-from commonplace.index.base import DOCID
 from commonplace.language.scripts import HAN, MOST, has_han, legible, script_of, serves, wide_script
 from commonplace.markdown import conflicts
 from commonplace.providers.embedding.base import gives_words
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     # The vector of a question, (d,) float32, and those of its words, (n, d), by the model and the text.
     Known = dict[tuple[str, str], tuple[Floats, Floats]]
 
-LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
 REPEATED = 64  # questions whose vectors are kept: who asks asks again, with a filter or another limit
 OTHER_VECTORS = "the index holds another model's vectors"
 
@@ -98,16 +96,15 @@ class Answerer:
             min_score=search.min_score if request.min_score is None else request.min_score,
         )
         expand = search.expand if request.expand is None else "on" if request.expand else "off"
-        if expand == "off":
-            with self._lock:
-                return self._recovering(request)[0]
-        from commonplace.index import scripts
-        from commonplace.search import expansion
 
-        # Other questions do not wait while a language model widens this one.
         def answer(request: Request) -> tuple[SearchResult, Outcome]:
             with self._lock:
-                return self._recovering(request)
+                return self.store.ask(lambda: self._answered(request))
+
+        if expand == "off":
+            return answer(request)[0]
+        from commonplace.index import scripts
+        from commonplace.search import expansion
 
         def languages() -> tuple[str, ...]:
             with self._lock:
@@ -116,6 +113,7 @@ class Answerer:
         with self._lock:
             if self._expander is None:
                 self._expander = expansion.Expander(self._workspace, self._settings, languages)
+        # Other questions do not wait while a language model widens this one.
         return expansion.search(self._expander, request, answer, always=expand == "on")
 
     def status(self) -> Status:
@@ -170,36 +168,23 @@ class Answerer:
             long_term_budget=settings.prompt.long_term,
         )
 
-    def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
-        """Search, recovering once from an index that fails in use."""
-        return self.store.ask(lambda: self._answered(request))
-
     def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
-        outcome, stale = self._compared(request)
-        index = self.store.index
-        hashes: dict[str, set[str]] = {}
-        for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
-            hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
-        shared = {docid for docid, several in hashes.items() if len(several) > 1}
+        """Search an index that was compared with the files."""
+        compare = self._settings.index.sync_on_search or self.store.empty
+        stale = self.store.freshen() if compare else 0
+        outcome = self._search(request)
         weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
-        marks = (WEAK,) if weak else ()
-        hits = tuple(self._shown(hit, shared, marks) for hit in outcome.hits)
+        hits = tuple(self._shown(hit, (WEAK,) if weak else ()) for hit in outcome.hits)
         level: Level = 3 if self.store.in_memory else outcome.level
         warnings = (
             *self.store.opened.warnings, *self.store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         )  # fmt: skip
         result = SearchResult(
-            request.text, hits, level, stale, warnings, outcome.timings_ms, index.tokens,
+            request.text, hits, level, stale, warnings, outcome.timings_ms, self.store.index.tokens,
             confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
         )  # fmt: skip
         return result, outcome
-
-    def _compared(self, request: Request) -> tuple[Outcome, int]:
-        """Search an index that was compared with the files; return how many are stale as well."""
-        compare = self._settings.index.sync_on_search or self.store.empty
-        stale = self.store.freshen() if compare else 0
-        return self._search(request), stale
 
     def _search(self, request: Request) -> Outcome:
         check()
@@ -320,15 +305,11 @@ class Answerer:
             request = request._replace(collections=config.by_default(self._settings))
         return parsed, request, chosen
 
-    def _shown(self, hit: Hit, shared: Collection[str], marks: tuple[str, ...]) -> Hit:
-        """A hit with its path as people write it, its contexts, a docid of its own, and further labels."""
+    def _shown(self, hit: Hit, marks: tuple[str, ...]) -> Hit:
+        """A hit with its path as people write it, its contexts, and further labels."""
         path = references.shown(hit.collection, hit.path)
-        docid = hit.docid
-        if docid in shared:
-            notes = self.store.index.notes(keys=[(hit.collection, hit.path)])
-            docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings.contexts, path, hit.collection)
-        return replace(hit, path=path, docid=docid, contexts=contexts, labels=(*hit.labels, *marks))
+        return replace(hit, path=path, contexts=contexts, labels=(*hit.labels, *marks))
 
 
 def _copies(store: Store) -> Iterator[Message]:

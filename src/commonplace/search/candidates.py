@@ -462,15 +462,6 @@ def _folded(text: str) -> str:
 
 def _holds(text: str, phrase: str) -> bool:
     """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
-    at = text.find(phrase)
-    while at >= 0:
-        before, behind = text[at - 1 : at], text[at + len(phrase) : at + len(phrase) + 1]
-        if not (_joined(before, phrase[0]) or _joined(phrase[-1], behind)):
-            return True
-        at = text.find(phrase, at + 1)
-    return False
-
-
-def _joined(*characters: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
-    return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in characters)
+    before, after = ("" if lexicon.cjk_runs(phrase[at]) else rf"[^\W{lexicon.CJK}]" for at in (0, -1))
+    left, right = f"(?<!{before})" if before else "", f"(?!{after})" if after else ""
+    return bool(re.search(f"{left}{re.escape(phrase)}{right}", text))

@@ -121,37 +121,26 @@ def chosen(ranked: Sequence[Ranked], triggered: Collection[int], today: Callable
 
 
 def put_first(ranked: Sequence[Ranked], first: Collection[int]) -> list[Ranked]:
-    """Put the best entry with a trigger among the first three; further ones follow where they do not answer.
+    """Put the best entry with a trigger among the first three; further ones pass no answer of these.
 
-    What is among the first three by its own score stays there. An instruction for what is asked is treated
-    alike, but that it adds nothing to its score: it goes with the answer, and is none.
+    An instruction for what is asked is treated alike, but that it adds nothing to its score: it goes with the
+    answer, and is none.
     """
-
-    def instructs(item: Ranked) -> bool:
-        own = said(item.candidate)
-        return MATTER in own and "trigger" not in own
-
-    def lift(item: Ranked, by: float) -> Ranked:
-        return adjusted(item, "instruction" if instructs(item) else "trigger", by)
-
-    lifted = [
-        lift(item, 0.0 if instructs(item) else TRIGGER) for item in ranked if item.candidate.id in first
-    ]
-    if not lifted:
-        return list(ranked)
-    best, *further = sorted(lifted, key=lambda item: -item.score)
-    answers = {item.candidate.id for item in ranked[:AMONG]}
-    ordered = [item for item in ranked if item.candidate.id not in first]
-    ordered += [item for item in further if item.candidate.id in answers]
-    ordered.sort(key=lambda item: -item.score)
-    if len(ordered) >= AMONG:
-        best = lift(best, max(0.0, ordered[AMONG - 1].score - best.score))
-    ordered.insert(sum(item.score > best.score for item in ordered[: AMONG - 1]), best)
-    ahead, rest = ordered[:AMONG], ordered[AMONG:]
-    for item in further:
-        if item.candidate.id not in answers:
-            rest.append(lift(item, min(0.0, ahead[-1].score - item.score)))
-    return [*ahead, *sorted(rest, key=lambda item: -item.score)]
+    others = [item for item in ranked if item.candidate.id not in first]
+    third = others[AMONG - 1].score if len(others) >= AMONG else -math.inf
+    lifted = []
+    for item in ranked:
+        if item.candidate.id in first:
+            own = said(item.candidate)
+            instructs = MATTER in own and "trigger" not in own
+            name, gain = ("instruction", 0.0) if instructs else ("trigger", TRIGGER)
+            lifted.append((item.score + gain, name, item))
+    lifted.sort(key=lambda row: -row[0])
+    ahead = []
+    for place, (score, name, item) in enumerate(lifted):
+        score = max(score, third) if not place else max(item.score, min(score, third))
+        ahead.append(adjusted(item, name, score - item.score))
+    return sorted([*ahead[:1], *others, *ahead[1:]], key=lambda item: -item.score)
 
 
 # --- what is replaced -----------------------------------------------------------------------------------
