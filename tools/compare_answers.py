@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from measuring import metrics, questions
+from measuring.questions import Answer, QuestionSet
+
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
-from commonplace.bench import metrics, questions
-from commonplace.bench.questions import Answer, QuestionSet
 from commonplace.render import count, screen
 
 if TYPE_CHECKING:

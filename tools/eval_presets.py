@@ -16,9 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from measuring import evaluation, questions
+from measuring.evaluation import Options
+
 from commonplace.base.errors import CommonplaceError
-from commonplace.bench import evaluation, questions
-from commonplace.bench.evaluation import Options
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure

@@ -18,11 +18,11 @@ from pathlib import Path
 import compare_answers as comparison
 import eval_presets as presets
 import numpy as np
+from measuring import evaluation, metrics, questions
+from measuring.evaluation import Evaluation, Options
+from measuring.questions import QuestionSet
 
 from commonplace import __version__
-from commonplace.bench import evaluation, metrics, questions
-from commonplace.bench.evaluation import Evaluation, Options
-from commonplace.bench.questions import QuestionSet
 from commonplace.search.ranking import DEFAULT
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -179,7 +179,7 @@ def installed(measured: Sequence[Measured]) -> str:
         f"{INSTALLED}\n",
         f"commonplace {__version__}, one configuration, refusal on: what a search leaves out as noise is not counted as found,"
         " `weak` is the share of questions that nothing clearly answered, `ms` the median of a search for 100 hits on the machine"
-        " that made this page (`commonplace eval SETS_DIR/*`).\n",
+        " that made this page (`tools/evaluate.py SETS_DIR/*`).\n",
         evaluation.table(rows, markdown=True),
     ]
     return "\n".join([*parts, ""])
@@ -243,7 +243,7 @@ def ahead_rows(measured: Sequence[Measured]) -> list[list[str]]:
 
 def language_rows(measured: Sequence[Measured]) -> list[list[str]]:
     """One row for each set and language of its questions."""
-    from commonplace.bench import evaluation
+    from measuring import evaluation
 
     return [
         [one.name, language, f"{row['n']:.0f}", f"{row[FIGURE]:.3f}", f"{row['ndcg@10']:.3f}"]

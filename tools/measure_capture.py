@@ -15,7 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.bench.metrics import percentile
+from measuring.metrics import percentile
+
 from commonplace.render import screen
 
 if TYPE_CHECKING:

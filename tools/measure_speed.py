@@ -27,12 +27,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, ClassVar, Literal, ParamSpec, TypeVar
 
+from measuring.metrics import percentile
+from measuring.questions import walk
+
 import commonplace
 from commonplace.base import installation, paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
-from commonplace.bench.metrics import percentile
-from commonplace.bench.questions import walk
 from commonplace.language import lexicon
 from commonplace.render import screen
 from commonplace.search import query

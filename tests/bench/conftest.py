@@ -40,7 +40,10 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+Done = subprocess.CompletedProcess[str]
+
+
+def run(*arguments: object) -> Done:
     """Run a command as the program does, in this process: starting one takes longer than most commands."""
     done = CliRunner().invoke(cli, list(map(str, arguments)), prog_name="commonplace")
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)

@@ -7,9 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from commonplace.bench import metrics
-from commonplace.bench.metrics import BUDGETS, KS, Span
+from measuring import metrics
+from measuring.metrics import BUDGETS, KS, Span
 
 SIZES = {"a.md": (10, 900, 30, 1, 2500), "b.md": (500,) * 6}
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from measuring import questions as sets_of
+from measuring.metrics import Span
+from measuring.questions import Answer
 
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.bench import questions as sets_of
-from commonplace.bench.metrics import Span
-from commonplace.bench.questions import Answer
 
 GOOD = {
     "id": "q1",

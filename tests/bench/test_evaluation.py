@@ -9,19 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from measuring import evaluation
+from measuring import questions as sets_of
+from measuring.evaluation import Evaluation, Options
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.bench import evaluation
-from commonplace.bench import questions as sets_of
-from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from tests.providers.embedding import apis
 from tests.providers.server import Server
-
-from . import conftest
 
 # The reference scorer lies beside the repository where the question sets do.
 SCORER = Path(__file__).parents[2].parent / "shared" / "bench" / "score.py"
@@ -129,38 +127,6 @@ def spoilt(queries: Path, changes: dict[str, dict[str, object]]) -> Path:
     return queries
 
 
-def test_evidence_that_no_file_has_is_counted_and_named(queries: Path) -> None:
-    gone = [("gone.md", 1), ("memory/2026-01-05.md", 99), ("a.md", 2), ("b.md", 3)]
-    evidence = [{"path": path, "start_line": line, "end_line": line} for path, line in gone]
-    spoilt(queries, {"ada-3": {"evidence": evidence}})
-    done = conftest.run("eval", queries, "--mode", "lexical")
-    told = "evidence in 4 places that no file has: ada/gone.md#L1, ada/memory/2026-01-05.md#L99, ada/a.md#L2 and 1 more"
-    assert done.returncode == 0
-    assert f"commonplace: queries.jsonl: {told}\n" in done.stderr
-    record = json.loads(conftest.run("eval", queries, "--mode", "lexical", "--json").stdout)
-    assert record["absent"][3] == "ada/b.md#L3"
-
-
-def test_a_question_that_cannot_be_asked_is_named_and_the_others_are_asked(queries: Path) -> None:
-    spoilt(queries, {"ada-1": {"question": "port in:nope"}, "lin-2": {"question": "on:never 张伟"}})
-    done = conftest.run("eval", queries, "--mode", "lexical", "--json")
-    assert done.returncode == 0
-    record = json.loads(done.stdout)
-    assert record["figures"]["(all)"]["n"] == 3
-    assert record["unasked"].keys() == {"ada-1", "lin-2"}
-    assert "ada-1 was not asked: in: unknown collection 'nope'" in done.stderr
-    assert "lin-2 was not asked: on: 'never' is no date" in done.stderr
-    with pytest.raises(ConfigError, match="question ada-1: in: unknown collection"):
-        evaluation.reject([sets_of.read_set(queries)], Options(mode="lexical"))
-
-
-def test_a_set_of_which_nothing_can_be_asked_is_an_error(queries: Path) -> None:
-    spoilt(queries, {record[0]: {"question": "in:nope"} for record in conftest.QUESTIONS})
-    done = conftest.run("eval", queries, "--mode", "lexical")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "ada-1: in: unknown collection 'nope'" in done.stderr
-
-
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 def test_the_bundled_model_answers(queries: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COMMONPLACE_EMBEDDING_PROVIDER")
@@ -212,27 +178,6 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         if isinstance(model, RemoteEmbedder):
             model.close()
     server.close()
-
-
-@pytest.mark.parametrize("target", [240, 1600])
-def test_what_it_would_take_is_told_without_asking(queries: Path, remote: Server, target: int) -> None:
-    questions, folder = sets_of.read_questions(queries), queries.parent / "workspaces"
-    options = Options(chunks=ChunkSettings(target=target))
-    before = tree(queries.parent)
-    expected = evaluation.estimate(questions, folder, options)
-    assert remote.requests == []
-    assert (expected.known, expected.local) == (0, False)
-    assert expected.dollars is not None
-    evaluation.evaluate(questions, folder, options)
-    assert sum(len(request.json["input"]) for request in remote.requests) == expected.texts
-    assert evaluation.estimate(questions, folder, options).tokens == 0
-    assert tree(queries.parent) == before  # the ledger lies beside the index, in the cache
-
-
-def test_words_alone_take_nothing(queries: Path, remote: Server) -> None:
-    questions, folder = sets_of.read_questions(queries), queries.parent / "workspaces"
-    expected = evaluation.estimate(questions, folder, Options(mode="lexical"))
-    assert (expected.texts, expected.dollars) == (0, 0)
 
 
 def test_questions_of_an_evaluation_are_not_recorded(

@@ -7,9 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from commonplace.bench import metrics
-from commonplace.bench.metrics import Span
+from measuring import metrics
+from measuring.metrics import Span
 
 SIZES = {"a.md": (10, 20, 30, 40), "b.md": (500, 500, 500), "c.md": (1,) * 50}
 

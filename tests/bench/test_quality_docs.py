@@ -11,9 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-
-from commonplace.bench import evaluation
-from commonplace.bench import questions as sets_of
+from measuring import evaluation
+from measuring import questions as sets_of
 
 TOOL = Path(__file__).parents[2] / "tools" / "make_quality_docs.py"
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from commonplace.bench import metrics
-from commonplace.bench import questions as sets_of
-from commonplace.bench.metrics import Span
+from measuring import metrics
+from measuring import questions as sets_of
+from measuring.metrics import Span
 
 SCORER = os.environ.get("REFERENCE_SCORER", "")
 

@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from measuring import evaluation
+from measuring import questions as sets_of
+from measuring.evaluation import Options
 
 from commonplace.base.errors import ConfigError
-from commonplace.bench import evaluation
-from commonplace.bench import questions as sets_of
-from commonplace.bench.evaluation import Options
-from commonplace.cli.measurements import evaluations
 
 LEXICAL = Options(mode="lexical")
 
@@ -54,14 +52,3 @@ def test_one_workspace_alone_has_no_wrong_questions(queries: Path) -> None:
         evaluation.reject([replace(asked, questions=asked.questions[:3])], LEXICAL)
     with pytest.raises(ConfigError, match="no question with evidence"):
         evaluation.reject([replace(asked, questions=asked.questions[5:])], LEXICAL)
-
-
-def test_the_command_prints_a_table_and_json(queries: Path) -> None:
-    told = CliRunner().invoke(evaluations, ["reject", str(queries), "--mode", "lexical"])
-    assert told.exit_code == 0, told.output
-    assert told.stdout.splitlines()[0].split() == [
-        "set", "wrong", "empty", "same", "script", "empty", "own", "answered", "found",
-    ]  # fmt: skip
-    arguments = ["reject", str(queries), "--mode", "lexical", "--questions", "3", "--json"]
-    record = json.loads(CliRunner().invoke(evaluations, arguments).stdout)
-    assert record["sets"][0]["wrong"] == record["sets"][0]["own"] == 3

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from measuring import questions as sets_of
 
 from commonplace.base.errors import ConfigError
-from commonplace.bench import questions as sets_of
 from commonplace.types.data import to_data
 from tests.bench.test_presets import Ones
 

@@ -119,8 +119,6 @@ serve --local --port 1
 serve --local --daemon
 serve --no-token --new-token
 serve --new-token --token-file f
-eval run pyproject.toml --json --markdown
-eval run pyproject.toml --estimate --out f
 """
 
 

@@ -24,7 +24,7 @@ GROUPS = {
     "schedule": "print status", "serve": "status stop", "sessions": "follow list show unfollow",
     "collection": "add exclude include list remove rename show update-cmd", "context": "add check list remove",
     "config": "edit get key list path set unset", "models": "list pull test use", "cache": "clear stats",
-    "eval": "init reject run",
+    "eval": "init reject show",
 }  # fmt: skip
 
 # With the bundled model, in two languages; nothing but the record of use is written.
@@ -115,11 +115,8 @@ log
 undo
 summarize
 eval reject --help
-eval run
-eval run nothing.jsonl
-eval run questions.jsonl --workspaces .. --mode lexical --limit 5 --json
-eval run questions.jsonl --workspaces .. --mode lexical
-eval reject no_evidence.jsonl --questions 3
+eval
+eval reject 99
 serch tea
 --agent helper status
 --version
@@ -396,23 +393,6 @@ def _person(root: Path) -> str:
 
 def _demo(section: Section, root: Path) -> Path:
     demo(section.inputs, root)
-    questions = [
-        ("q1", "When does my flight to Berlin leave?", "memory/2026-04-09.md"),
-        ("q2", "豆豆上哪所小学？", "memory/2026-05-27.md"),
-        ("q3", "replication slot", "memory/2026-04-21.md"),
-    ]
-    lines = [
-        {
-            "id": id_,
-            "workspace": "demo",
-            "question": text,
-            "evidence": [{"path": path, "start_line": 1, "end_line": 20}],
-        }
-        for id_, text, path in questions
-    ]
-    (root / "questions.jsonl").write_text(
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8"
-    )
     return aged(root)
 
 

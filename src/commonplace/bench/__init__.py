@@ -1,1 +1,1 @@
-"""Measuring: retrieval quality on question sets, and what prompts cost."""
+"""Questions made of notes, and where the search finds their answers: `commonplace eval`."""

@@ -1,372 +1,241 @@
-"""Question sets with the folders they are about, result files, and the fixtures of QMD's own bench.
+"""Questions made of an owner's notes, and where the search finds the lines they were made of.
 
-A set is one JSON object a line. QMD's fixture is one object, `{"description", "version", "collection"?,
-"queries": [{"id", "query", "type", "description", "expected_files", "expected_in_top_k"}]}`
-(github.com/tobi/qmd, `src/bench/types.ts`). A file counts as found when any of its lines is;
-`expected_in_top_k` is not used, our figures name their own k.
+A question is two words of a line, and not its rarest: as little as people remember of what they look for.
+Whole sentences with a blank are found nearly always, headings by their own words; of all ways tried, two
+words come nearest to questions that people wrote (`docs/measuring.md`). Notes are read as the index reads
+them; private parts, lines in which a secret was redacted, struck text and collections that a search leaves
+out are never asked about. The same notes, the same seed, the same questions.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
-from itertools import chain
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar
+from random import Random
+from statistics import median
+from typing import TYPE_CHECKING
 
-from commonplace.base import paths, records
-from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable
-from commonplace.base.root import Root, read_named
-from commonplace.bench.metrics import LAST_LINE, LineSizes, Span
-from commonplace.types.data import to_data
+from commonplace import config
+from commonplace.base.errors import ConfigError, NoteNotFound
+from commonplace.base.paths import shown
+from commonplace.base.records import translated
+from commonplace.base.root import Root
+from commonplace.base.tuples import NamedTuple
+from commonplace.index.reading import note_of
+from commonplace.language.scripts import is_wide
+from commonplace.markdown import struck, structure
+from commonplace.notes import scan
+from commonplace.redaction.redact import MARK
+from commonplace.render import count, screen
+from commonplace.search.query import terms
+from commonplace.types.progress import Progress, silent
 
-CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are distinguished
-SETS = ("queries.jsonl", "dev/queries.jsonl", "gold.jsonl")  # where a folder keeps its questions
-SELF = "."  # the workspace of questions that are about the very folder
-LARGEST = 1 << 30  # bytes of a question set
-SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+    from commonplace.memory import Memory
+    from commonplace.types import Note, Section
+
+FILE = "gold.jsonl"
+ASKED = 2  # words of a question
+LEAST_WORDS = 4  # of a line that says something by which it may be asked for
+RAREST = 3  # one in so many words of a line, the rarest, is not asked by
+MOST = 10  # hits that are looked at
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question with the lines that answer it; `stale` are lines that once did.
+class Question(NamedTuple):
+    """A question, the line that answers it, and the note of the line when the question was made."""
 
-    `review` marks one that was made by a program and that nobody has looked at, `nothing` one that the notes
-    do not answer, which has no evidence.
+    question: str
+    answer: str
+    path: str
+
+
+class Found(NamedTuple):
+    """Where the answer to a question stands among the hits, from 1; None if it is not among them."""
+
+    number: int
+    question: str
+    answer: str
+    path: str
+    rank: int | None
+
+
+class Score(NamedTuple):
+    """How many questions have their answer in the first hit, in one of five, in none of ten; milliseconds."""
+
+    questions: int
+    first: int
+    first_five: int
+    missed: int
+    median_ms: float
+    found: tuple[Found, ...]
+
+
+# --- made of notes --------------------------------------------------------------------------------------
+
+
+def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
+    """Yield the notes of a workspace and its collections by path, as a search that names none finds them.
+
+    Struck text and notes that cannot be read are left out. A note's path is the one that a hit shows.
     """
-
-    id: str
-    workspace: str
-    text: str
-    category: str
-    evidence: tuple[Span, ...]
-    stale: tuple[Span, ...] = ()
-    review: bool = False
-    nothing: bool = False
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it is known what should come back."""
-        return self.nothing or bool(self.evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a search returned for a question, best first, and how long it took."""
-
-    id: str
-    results: tuple[Span, ...]
-    latency_ms: float
-
-    JSON: ClassVar = "id results latency_ms=shown_ms"
-
-    @property
-    def shown_ms(self) -> float:
-        """The milliseconds as they are written: to three places."""
-        return round(self.latency_ms, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionSet:
-    """Questions, and the folder that holds their workspaces.
-
-    `own` says that the folder is a workspace of the owner's, to be searched as its settings say, and not a
-    folder of folders; `roots` are then the folders of its collections by name.
-    """
-
-    path: Path
-    questions: tuple[Question, ...]
-    folder: Path
-    own: bool = False
-    roots: Mapping[str, str] = field(default_factory=dict)
-
-    def line_sizes(self) -> Callable[[str], LineSizes]:
-        """Return a function from a workspace's name to the sizes of the lines of its files."""
-        return cache(lambda name: line_sizes(workspace_folder(self.folder, name), self.roots))
-
-
-def file_of(path: Path) -> Path:
-    """Return the question set that a path names: the file itself, or the first of SETS in a folder.
-
-    Raises NoteNotFound for a folder without one.
-    """
-    if not path.is_dir():
-        return path
-    inside = (path / name for name in SETS)
-    file = next((file for file in inside if file.is_file()), None)
-    if file is None:
-        raise NoteNotFound(str(path), reason=f"holds no question set ({', '.join(SETS)})")
-    return file
-
-
-def names_of(asked_sets: Sequence[QuestionSet]) -> list[str]:
-    """Name sets by what their paths do not share; one alone by its file."""
-    parts = [Path(os.path.abspath(asked.path)).parts for asked in asked_sets]
-    if len(set(parts)) < 2:
-        return [asked.path.name for asked in asked_sets]
-    while len({path[0] for path in parts}) == 1:
-        parts = [path[1:] for path in parts]
-    while len({path[-1] for path in parts}) == 1:
-        parts = [path[:-1] for path in parts]
-    return ["/".join(path) for path in parts]
-
-
-def read_set(
-    queries: Path, workspaces: Path | None = None, own: Callable[[], Path] | None = None
-) -> QuestionSet:
-    """Read a question set, or a fixture of QMD's, and find its workspaces.
-
-    They lie in `workspaces`, or in `workspaces/` beside the set; where there is no such folder and the
-    questions name none, `own` says which workspace they are about. Raises as `read_questions` and `own` do.
-    """
-    questions = tuple(read_questions(queries))
-    folder = workspaces or queries.parent / "workspaces"
-    # Of a fixture the evidence is whole files.
-    spans = chain.from_iterable(question.evidence for question in questions)
-    of_files = any(span.end_line == LAST_LINE for span in spans)
-    names_none = {question.workspace for question in questions} == {SELF}
-    if workspaces is None and own is not None and not folder.is_dir() and (of_files or names_none):
-        if not of_files:
-            return _own_set(queries, questions, own())
-        folder = own()
-    return QuestionSet(queries, tuple(_located(questions, folder)) if of_files else questions, folder)
-
-
-def _own_set(queries: Path, questions: tuple[Question, ...], root: Path) -> QuestionSet:
-    """A set about a workspace of the owner's, with its collections."""
-    from commonplace import config
-    from commonplace.notes import scan
-
-    roots = {source.name: source.root for source in scan.sources(os.fspath(root), config.load(root))[1:]}
-    return QuestionSet(queries, questions, root, own=True, roots=roots)
-
-
-def _located(questions: Sequence[Question], folder: Path) -> Iterator[Question]:
-    """Give the questions of a fixture the folder and the files that they mean."""
-    files: dict[str, list[str]] = {}
-    for question in questions:
-        name = question.workspace if (folder / question.workspace).is_dir() else SELF
-        if name not in files and (folder / name).is_dir():
-            root = workspace_folder(folder, name)
-            files[name] = sorted(os.path.relpath(path, root).replace(os.sep, "/") for path in walk(root))
-        evidence = [span._replace(path=locate(span.path, files.get(name, ()))) for span in question.evidence]
-        yield replace(question, workspace=name, evidence=tuple(evidence))
-
-
-def locate(path: str, files: Sequence[str]) -> str:
-    """Return the file that a path of a fixture means, as QMD does: in any case, by its end, the shortest."""
-    same = (file for file in files if f"/{file.lower()}".endswith(f"/{path.lower()}"))
-    return min(same, key=lambda file: (file != path, len(file), file), default=path)
-
-
-def walk(root: Path) -> Iterator[str]:
-    """Yield the Markdown files below a folder, each with one `stat`, as any check for changes must."""
-    pending = [os.fspath(root)]
-    while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if not entry.name.startswith("."):
-                        pending.append(entry.path)
-                elif entry.name.endswith(".md") and entry.stat(follow_symlinks=False).st_size >= 0:
-                    yield entry.path
-
-
-def workspace_folder(workspaces: Path, name: str) -> Path:
-    """Return the folder of one workspace. Raises ConfigError if it leaves `workspaces` or is missing."""
-    folder = workspaces / name
-    if "\0" in name or not paths.is_within(os.path.realpath(folder), os.path.realpath(workspaces)):
-        raise ConfigError("workspace", f"{name!r} leaves {workspaces}")
-    if not os.path.isdir(folder):
-        raise ConfigError("workspace", f"no folder {name!r} in {workspaces}")
-    return folder
-
-
-def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) -> LineSizes:
-    """Return a function from a path to its lines' sizes in characters; files are read once.
-
-    `roots` are the folders of collections, whose paths start with their name.
-    """
-
-    @lru_cache(maxsize=SIZES_KEPT)
-    def sizes(path: str) -> Sequence[int]:
-        name, _, rest = path.partition("/")
-        root, inner = (roots[name], rest) if name in roots else (folder, path)
+    sources = scan.sources(os.fspath(root), settings)
+    names = config.by_default(settings)
+    for state in sorted(scan.scan([one for one in sources if not names or one.name in names])):
+        path = scan.shown(state.collection, state.path)
         try:
-            text = Root(root).read(inner, links=True).decode("utf-8", "replace").replace("\r\n", "\n")
-        except (OSError, ValueError):  # a NUL in its name
-            return ()
-        return tuple(len(line) + 1 for line in text.removesuffix("\n").split("\n")) if text else ()
-
-    return sizes
+            note = note_of(state.read(), path, state.format)
+        except OSError:  # gone since, or not ours to read
+            continue
+        yield struck.rest(note, struck.of_note(note))
 
 
-def by_workspace(questions: Iterable[Question]) -> dict[str, list[Question]]:
-    """Group questions by workspace, both in the order of the file."""
-    groups: dict[str, list[Question]] = {}
-    for question in questions:
-        groups.setdefault(question.workspace, []).append(question)
-    return groups
+def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[Question]:
+    """Make at most `count` questions of lines that say enough, spread over notes and languages.
 
-
-def language(text: str) -> str:
-    """Tell in which of two ways a text is written: `cjk` where most letters are, otherwise `other`."""
-    from commonplace.language.scripts import is_wide
-
-    return CJK if is_wide(text) else OTHER
-
-
-# --- files ----------------------------------------------------------------------------------------------
-
-
-def read_questions(path: Path) -> list[Question]:
-    """Read a question set, or a fixture of QMD's.
-
-    Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
+    Lines that say the same have none, nor have two that would be asked alike.
     """
-    questions: dict[str, Question] = {}
-    for place, record in _fixture(path) or lines(path):
-        with placed(place):
-            id_, workspace, text = (string(record, key) for key in ("id", "workspace", "question"))
-            category, review = str(record.get("category") or "-"), record.get("review") is True
-            evidence, stale = spans(record, "evidence"), spans(record, "stale")
-            nothing = record.get("nothing", False)
-            if not isinstance(nothing, bool):
-                raise ValueError(f"'nothing' must be true or false, not {nothing!r:.40}")
-            question = Question(id_, workspace, text, category, evidence, stale, review, nothing)
-            if "evidence" not in record and not nothing:
-                raise ValueError("'evidence' is missing")
-            if evidence and nothing:
-                raise ValueError("'nothing' is true, yet 'evidence' names lines")
-            if question.id in questions:
-                raise ValueError(f"the id {question.id!r} occurs twice")
-            questions[question.id] = question
-    if not questions:
-        raise ConfigError(str(path), "holds no questions")
-    return list(questions.values())
+    said: dict[str, list[str]] = {}
+    for note in notes:
+        for section in structure.sections(note):
+            for number in _usable_lines(note, section):
+                said.setdefault(note.lines[number - 1].strip(), []).append(note.path)
+    words = {line: [word for word in terms(line) if not word.isdecimal()] for line in said}
+    times = Counter(word for line, places in said.items() for word in words[line] * len(places))
+    drafts = []
+    for line, places in said.items():
+        if len(places) == 1 and len(words[line]) >= LEAST_WORDS:
+            rarest = sorted(words[line], key=lambda word: times[word])
+            common = sorted(rarest[max(1, len(rarest) // RAREST) :])
+            chance = Random(f"{seed} {line}")  # noqa: S311 - a sample, no secret
+            drafts.append(Question(" ".join(chance.sample(common, ASKED)), line, places[0]))
+    asked = Counter(draft.question for draft in drafts)
+    return _spread([draft for draft in drafts if asked[draft.question] == 1], count, seed)
 
 
-def check_writable(path: Path) -> None:
-    """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
-
-    Raises NoteUnreadable.
-    """
-    with records.translated(path):
-        path.open("a").close()
-
-
-def write_answers(path: Path, answers: Iterable[Answer]) -> None:
-    """Write a result file, one line a question. Raises NoteUnreadable."""
-    lines = (json.dumps(to_data(answer), ensure_ascii=False) + "\n" for answer in answers)
-    with records.translated(path):
-        path.write_text("".join(lines), encoding="utf-8")
+def _spread(drafts: Sequence[Question], count: int, seed: int) -> list[Question]:
+    """Take one of each note and language in turn, by chance."""
+    chance = Random(seed)  # noqa: S311 - a sample, no secret
+    groups: dict[tuple[str, bool], list[Question]] = {}
+    for draft in drafts:
+        groups.setdefault((draft.path, is_wide(draft.question)), []).append(draft)
+    order = list(groups.values())
+    chance.shuffle(order)
+    for each in order:
+        chance.shuffle(each)
+    turns = [draft for turn in zip_longest(*order) for draft in turn if draft is not None]
+    return sorted(turns[:count], key=lambda one: (one.path, one.answer))
 
 
-Record = Mapping[str, Any]
-
-
-@contextmanager
-def placed(place: str) -> Iterator[None]:
-    """Name the place of a record in what is wrong with it."""
-    try:
-        yield
-    except ValueError as error:
-        raise ConfigError(place, str(error)) from error
-
-
-def _fixture(path: Path) -> list[tuple[str, Record]]:
-    """The questions of a fixture of QMD's in our form, each with its place; none for any other file."""
-    try:
-        fixture = json.loads(read_named(path, LARGEST))
-    except (OSError, ValueError, RecursionError):
-        return []  # read as lines, which says what is wrong with it
-    if not isinstance(fixture, dict) or "queries" not in fixture:
+def _usable_lines(note: Note, section: Section) -> list[int]:
+    """The lines of a section that may be asked about: text outside fences, without anything redacted."""
+    if note.front_matter and section.start_line <= note.front_matter[1]:
         return []
-    queries = fixture["queries"]
-    if not isinstance(queries, list) or not queries:
-        wrong = "is empty" if queries == [] else "is no list"
-        raise ConfigError(str(path), f"holds no questions: 'queries' {wrong}")
-    questions: list[tuple[str, Record]] = []
-    for number, query in enumerate(queries, 1):
-        place = f"{path}: query {number}"
-        with placed(place):
-            record = _fixture_question(query, fixture.get("collection") or SELF)
-            _check_text(record)
-        questions.append((place, record))
+    skipped = structure.heading_lines(note, section)
+
+    def is_fenced(number: int) -> bool:
+        place = bisect_right(note.fences, (number, len(note.lines))) - 1
+        return place >= 0 and number <= note.fences[place][1]
+
+    return [
+        number
+        for number in range(section.start_line, section.end_line + 1)
+        if note.lines[number - 1].strip()
+        and number not in skipped
+        and MARK not in note.lines[number - 1]
+        and not is_fenced(number)
+    ]
+
+
+# --- kept in a file -------------------------------------------------------------------------------------
+
+
+def write(root: Path, questions: Iterable[Question]) -> None:
+    """Write questions that were not there. Raises ConfigError where there are some, NoteUnreadable."""
+    file = root / FILE
+    if os.path.lexists(file):
+        raise ConfigError(shown(file), "is there already; delete it to make others")
+    with translated(file):
+        Root(root).create(FILE, _lines(questions))
+
+
+def read(root: Path) -> list[Question]:
+    """Read the questions of a workspace. Raises NoteNotFound, NoteUnreadable, ConfigError for a bad line."""
+    file = root / FILE
+    if not file.exists():
+        raise NoteNotFound(shown(file), reason="no questions yet; `commonplace eval init` makes some")
+    with translated(file):
+        rows = Root(root).read(FILE).decode("utf-8", "replace").splitlines()
+    questions = []
+    for number, row in enumerate(rows, 1):
+        try:
+            record = json.loads(row)
+            questions.append(Question(*(str(record[name]) for name in Question._fields)))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            wanted = ", ".join(Question._fields)
+            raise ConfigError(f"{shown(file)}:{number}", f"no JSON object with {wanted}") from None
     return questions
 
 
-def _fixture_question(query: object, workspace: str) -> Record:
-    if not isinstance(query, Mapping):
-        raise ValueError("a query must be an object")
-    files = query.get("expected_files")
-    if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
-        raise ValueError("'expected_files' must be a list of paths")
-    # `qmd://collection/docs/a.md` is docs/a.md.
-    plain = [f.partition("://")[2].partition("/")[2] if f.startswith("qmd://") else f for f in files]
-    evidence = [{"path": f.strip("/"), "start_line": 1, "end_line": LAST_LINE} for f in plain]
-    names = {"id": query.get("id"), "question": query.get("query"), "category": query.get("type")}
-    return {**names, "workspace": workspace, "evidence": evidence}
+def drop(root: Path, numbers: Iterable[int]) -> list[Question]:
+    """Take questions out of the file by their numbers from 1, and return them. Raises as `read`."""
+    questions, gone = read(root), sorted(set(numbers))
+    if wrong := [number for number in gone if not 1 <= number <= len(questions)]:
+        raise ConfigError(str(wrong[0]), f"no question of this number; there are {len(questions)}")
+    with translated(root / FILE):
+        Root(root).exchange(FILE, _lines(one for at, one in enumerate(questions, 1) if at not in gone))
+    return [questions[number - 1] for number in gone]
 
 
-def lines(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the objects on the lines that are not blank, each with its place."""
-    if not path.exists():
-        raise NoteNotFound(str(path), reason="no such file")
-    with records.translated(path):
-        data = read_named(path, LARGEST)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise NoteUnreadable(str(path), "not UTF-8 text") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(place, f"not JSON: {error}") from error
-        with placed(place):
-            _check_text(record)
-        if not isinstance(record, dict):
-            raise ConfigError(place, "not a JSON object")
-        yield place, record
+def _lines(questions: Iterable[Question]) -> bytes:
+    rows = (json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in questions)
+    return "".join(rows).encode("utf-8", "replace")
 
 
-def _check_text(record: object) -> None:
-    """Raise ValueError for what is no text, which can be neither looked for nor written."""
-    try:
-        json.dumps(record, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise ValueError("holds half a surrogate pair, which is no text") from error
-    except RecursionError as error:
-        raise ValueError("not JSON: too deep") from error
+# --- asked ----------------------------------------------------------------------------------------------
 
 
-def string(record: Record, key: str) -> str:
-    """Return a text of a record that is not empty. Raises ValueError."""
-    value = record.get(key)
-    if isinstance(value, str) and value:
-        return value
-    raise ValueError(f"{key!r} is missing" if value is None else f"{key!r} must be text, not {value!r:.40}")
+def ask(memory: Memory, questions: Sequence[Question], progress: Progress = silent) -> Score:
+    """Ask a memory each question as its owner would; the line may have moved since it was made."""
+    found, times = [], []
+    for number, one in enumerate(questions, 1):
+        started = time.perf_counter()
+        hits = memory.search(one.question, limit=MOST).hits
+        times.append((time.perf_counter() - started) * 1000)
+        ranks = (rank for rank, hit in enumerate(hits, 1) if _plain(one.answer) in _plain(hit.text))
+        found.append(Found(number, *one, next(ranks, None)))
+        progress("questions", number, len(questions))
+    placed = [one.rank for one in found if one.rank]
+    return Score(
+        questions=len(found),
+        first=placed.count(1),
+        first_five=sum(rank <= 5 for rank in placed),
+        missed=len(found) - len(placed),
+        median_ms=round(median(times), 1) if times else 0.0,
+        found=tuple(found),
+    )
 
 
-def spans(record: Record, key: str) -> tuple[Span, ...]:
-    """The spans at a key of a record; none where there is no such key. Raises ValueError."""
-    items, spans = record.get(key, ()), []
-    if not isinstance(items, list | tuple | None):
-        raise ValueError(f"{key!r} must be a list")
-    for item in items or ():
-        if not isinstance(item, dict):
-            raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
-        path, start, end = string(item, "path"), item.get("start_line"), item.get("end_line")
-        if type(start) is not int or type(end) is not int or not 1 <= start <= end:
-            raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
-        spans.append(Span(path, start, end))
-    return tuple(spans)
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def as_text(score: Score, look: screen.Look = screen.PLAIN) -> str:
+    """The questions whose answer is not the first hit, with its rank, then how many are found where."""
+    rows = [
+        (str(one.number), str(one.rank or "-"), screen.one_line(one.question), screen.shorten(one.answer, 60))
+        for one in score.found
+        if one.rank != 1
+    ]
+    table = [screen.headed([("", "rank", "question", "answer"), *rows], (0, 1), look)] if rows else []
+    summary = (
+        f"{count(score.questions, 'question')} · {score.first} first · {score.first_five} in the first five"
+        f" · {score.missed} not found · {score.median_ms:.0f} ms"
+    )
+    return "\n\n".join([*table, summary])

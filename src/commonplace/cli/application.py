@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
         "usage": ("index:usage", "Show what was asked, found and opened, and what is never found."),
         "demo": ("measurements:demo", "Index a small bilingual workspace and ask it eight questions."),
-        "eval": ("measurements:evaluations", "Score the search against questions with known evidence."),
+        "eval": ("measurements:evaluations", "Score the search with questions made of your own notes."),
     },
 }
 

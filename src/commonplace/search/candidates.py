@@ -275,7 +275,7 @@ def _matched(question: Question, expression: str, own: Terms) -> dict[int, float
     if question.request.past:
         from commonplace.search import as_of
 
-        scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
+        scores |= as_of.words(index, expression, own, question.covered)
     return scores
 
 

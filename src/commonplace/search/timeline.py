@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.base.messages import message
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
-from commonplace.index.base import ALL, DOCID, Candidate, Has, Index, Key, NoteRow, Scope
+from commonplace.index.base import ALL, Candidate, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
 from commonplace.language import dates
 from commonplace.language.dates import Span
@@ -38,6 +38,8 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     """
     stale, index = store.freshen(), store.index
     today = now or date.today()
+    earlier: Sequence[Moment] = ()
+    later: Sequence[Moment] = ()
     if (span := _span(store, anchor, today)) is None:
         try:
             reference = parse_reference(anchor)
@@ -48,37 +50,25 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
         if span is not None:
             anchor = span.written
             notes = _in_order(index, anchor)
-            days = [str(note.date) for note in notes]
-            first = bisect_left(days, span.first.isoformat())
-            last = bisect_right(days, span.last.isoformat())
-            own = [moment for note in notes[first:last] for moment in _moments(index, note, today)]
+            first = bisect_left(notes, span.first.isoformat(), key=_day)
+            last = bisect_right(notes, span.last.isoformat(), key=_day)
+            own = [*_all(index, notes[first:last], today)]
             if span.last > today or not own:
-                own += _naming(index, coming.naming(index, ALL, [span]), today)
-            parts: _Parts = (), own, ()
+                own += _naming(index, span, today)
             warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         else:
             notes = _in_order(index, references.shown(*key))
-            first = _place(index, notes, key, reference)
-            last, parts = (
-                first + 1,
-                _parted(list(_moments(index, notes[first], today)), notes[first], reference),
-            )
+            first = _place(index, notes, key, reference, today)
+            last = first + 1
+            earlier, own, later = _parted(_moments(index, notes[first], today), notes[first], reference)
             warning = message("timeline.headings", "nothing but headings stands in {place}", place=anchor)
-        earlier, own_part, later = parts
         # Passages of the anchor's own notes come first, then those of the notes further away.
-        further = (
-            one for note in reversed(notes[:first]) for one in reversed(list(_moments(index, note, today)))
-        )
-        behind = [*reversed(earlier)][:before]
-        behind += islice(further, before - len(behind))
-        own_part, more = own_part[:MOST_ANCHORS], own_part[MOST_ANCHORS:]
-        ahead = [*more, *later][:after]
-        ahead += islice(
-            (one for note in notes[last:] for one in _moments(index, note, today)), after - len(ahead)
-        )
-    anchors = (replace(one, is_anchor=True) for one in own_part)
-    warnings = () if own_part else (warning,)
-    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, warnings)
+        own, more = own[:MOST_ANCHORS], own[MOST_ANCHORS:]
+        further = (reversed(_moments(index, note, today)) for note in reversed(notes[:first]))
+        behind = [*islice(chain(reversed(earlier), chain.from_iterable(further)), before)]
+        ahead = [*islice(chain(more, later, _all(index, notes[last:], today)), after)]
+    anchors = (replace(one, is_anchor=True) for one in own)
+    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, () if own else (warning,))
 
 
 def days(store: Store) -> dict[str, int]:
@@ -89,9 +79,6 @@ def days(store: Store) -> dict[str, int]:
         for of_note in facts.days(store.index).values():
             counts.update(of_note)
     return {day: counts[day] for day in sorted(counts, reverse=True)}
-
-
-_Parts = tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]
 
 
 def _span(store: Store, anchor: str, today: date) -> Span | None:
@@ -105,21 +92,21 @@ def _span(store: Store, anchor: str, today: date) -> Span | None:
 def _in_order(index: Index, asked: str) -> list[NoteRow]:
     """Dated notes by day, once for each day that entries in them say; of a day the workspace's own first."""
     every = {(note.collection, note.path): note for note in index.notes()}
-    notes = [note for note in every.values() if note.date]
+    days = {(*key, note.date) for key, note in every.items() if note.date}
     dated = index.sources(index.select(Scope((Has("day"),)))).values()
-    days = {(source.collection, source.path, source.date) for source in dated}
-    notes += [
-        every[collection, path]._replace(date=day)
-        for collection, path, day in days
-        if day != every[collection, path].date
-    ]
+    days |= {(source.collection, source.path, source.date) for source in dated}
+    notes = [every[collection, path]._replace(date=day) for collection, path, day in days]
     notes.sort(key=lambda n: (n.date, n.collection != WORKSPACE, n.collection, n.path))
     if not notes:
         raise NoteNotFound(asked, reason="no note has a date, so there is no order in time")
     return notes
 
 
-def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Reference) -> int:
+def _day(note: NoteRow) -> str:
+    return str(note.date)
+
+
+def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Reference, today: date) -> int:
     """Which of the notes in order a reference names: of several days of one the first with its lines."""
     own = [at for at, note in enumerate(notes) if (note.collection, note.path) == key]
     if not own:
@@ -128,15 +115,17 @@ def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Referenc
         raise NoteNotFound(references.shown(*key), reason=undated if indexed else "is not indexed")
     lines(references.shown(*key), reference, notes[own[0]].lines)
     first, last = reference.first, reference.end
-    for at in own:
-        rows, _ = _rows(index, notes[at])
-        if any(row.start_line <= last and row.end_line >= first for row in rows):
+    for at in own if len(own) > 1 else ():
+        moments = _moments(index, notes[at], today)
+        if any(one.start_line <= last and one.end_line >= first for one in moments):
             return at
     return own[0]
 
 
-def _parted(moments: Sequence[Moment], note: NoteRow, reference: Reference) -> _Parts:
-    """What stands before, in and behind the lines of a reference.
+def _parted(
+    moments: Sequence[Moment], note: NoteRow, reference: Reference
+) -> tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]:
+    """The passages before, in and behind the lines of a reference.
 
     A line without its end stands for itself, the first one for the whole note.
     """
@@ -147,44 +136,29 @@ def _parted(moments: Sequence[Moment], note: NoteRow, reference: Reference) -> _
     return moments[:start], moments[start:end], moments[end:]
 
 
-def _moments(index: Index, note: NoteRow, today: date) -> Iterator[Moment]:
-    """The passages of a note that say something: no front matter, no headings alone."""
-    path = references.shown(note.collection, note.path)
-    rows, headings = _rows(index, note)
-    for row in rows:
-        if candidates.tells(row):
-            yield Moment(
-                path,
-                row.start_line,
-                row.end_line,
-                str(note.date),
-                headings[row.id],
-                row.text,
-                note.hash[:DOCID],
-                labels=ranking.labels(ranking.said(row), lambda: today),
-            )
+def _all(index: Index, notes: Iterable[NoteRow], today: date) -> Iterable[Moment]:
+    return chain.from_iterable(_moments(index, note, today) for note in notes)
 
 
-def _naming(index: Index, naming: Mapping[int, Span], today: date) -> Iterator[Moment]:
-    """The passages of other days that name some days, in the order of what they name."""
-    for row in sorted(index.passages(naming), key=lambda row: (naming[row.id].last, row.id)):
-        source = row.source
-        yield Moment(
-            references.shown(source.collection, source.path),
-            row.start_line,
-            row.end_line,
-            source.date or "",
-            source.headings,
-            row.text,
-            source.docid,
-            labels=(*ranking.labels(ranking.said(row), lambda: today), f"names {naming[row.id].written}"),
-        )
-
-
-def _rows(index: Index, note: NoteRow) -> tuple[list[Candidate], dict[int, tuple[str, ...]]]:
-    """What stands in a file of its `date`, in order, and the headings above each."""
-    ids = range(note.first_passage, note.last_passage + 1)
-    sources = index.sources(ids)
-    rows = [row for row in index.passages(ids) if row.until is None and sources[row.id].date == note.date]
+def _moments(index: Index, note: NoteRow, today: date) -> Sequence[Moment]:
+    """The passages of a note on its `date`, in order: no front matter, no headings alone."""
+    rows = index.passages(range(note.first_passage, note.last_passage + 1))
     rows.sort(key=lambda row: (row.start_line, row.id))
-    return rows, {row.id: sources[row.id].headings for row in rows}
+    standing = (row for row in rows if row.until is None and row.source.date == note.date)
+    return [_moment(row, today) for row in standing if candidates.tells(row)]
+
+
+def _naming(index: Index, span: Span, today: date) -> list[Moment]:
+    """The passages of other days that name some days, in the order of what they name."""
+    naming = coming.naming(index, ALL, [span])
+    rows = sorted(index.passages(naming), key=lambda row: (naming[row.id].last, row.id))
+    return [_moment(row, today, f"names {naming[row.id].written}") for row in rows]
+
+
+def _moment(row: Candidate, today: date, *labels: str) -> Moment:
+    source = row.source
+    return Moment(
+        references.shown(source.collection, source.path), row.start_line, row.end_line, source.date or "",
+        source.headings, row.text, source.docid,
+        labels=(*ranking.labels(ranking.said(row), lambda: today), *labels),
+    )  # fmt: skip

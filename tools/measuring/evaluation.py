@@ -15,9 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import chain
-from operator import add
 from pathlib import Path
 from random import Random
 from statistics import fmean as mean
@@ -26,21 +24,20 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
-from commonplace.bench import metrics
-from commonplace.bench import questions as sets
-from commonplace.bench.metrics import Span
-from commonplace.bench.questions import Answer, Question, QuestionSet
 from commonplace.chunking import settings as chunking
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.memory import Lab, Memory, sources
-from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening
 from commonplace.render import count as counted
 from commonplace.render import screen
 from commonplace.search import ranking
 from commonplace.search.ranking import RankSettings
-from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult, SyncReport
+from commonplace.types import LEVEL_NAMES, Mode, SearchResult, SyncReport
 from commonplace.types.progress import Progress, silent
+from measuring import metrics
+from measuring import questions as sets
+from measuring.metrics import Span
+from measuring.questions import Answer, Question, QuestionSet
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -235,25 +232,6 @@ def _synced(
 
 def _spans(result: SearchResult) -> tuple[Span, ...]:
     return tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in result.hits)
-
-
-def estimate(questions: Sequence[Question], workspaces: Path, options: Options) -> Estimate:
-    """Say what embedding the workspaces and the questions of a set would take; text alone is indexed.
-
-    Raises as `evaluate` does.
-    """
-    asked = [question for question in questions if question.is_asked and options.mode != "lexical"]
-    parts = []
-    for name, group in sets.by_workspace(asked).items():
-        with open_workspace(sets.workspace_folder(workspaces, name), options) as memory:
-            parts.append(estimate_memory(memory, [question.text for question in group]))
-    return reduce(add, parts) if parts else Estimate("none", 0, dollars=0, local=True)
-
-
-def estimate_all(asked_sets: Sequence[QuestionSet], options: Options) -> Estimate:
-    """Say the same of several sets together. Raises as `evaluate` does."""
-    each = [estimate(asked.questions, asked.folder, replace(options, own=asked.own)) for asked in asked_sets]
-    return reduce(add, each)
 
 
 # --- workspaces, with their indexes in the user's cache -------------------------------------------------
@@ -521,7 +499,7 @@ def plan(asked_sets: Sequence[QuestionSet], place: int, count: int) -> list[Tria
     names = list(sets.by_workspace(own))
     if not others and len(names) < 2:
         raise ConfigError(str(asked.path), "is about one workspace: name another set beside it")
-    chance = Random(f"{SEED}:{len(own)}")  # noqa: S311 - a sample, no secret
+    chance = Random(f"{SEED}:{len(own)}")
     trials = [Trial(one, one.workspace, False) for one in chance.sample(own, min(count, len(own)))]
     wrong = others or own
     for number, question in enumerate(chance.sample(wrong, min(count, len(wrong)))):

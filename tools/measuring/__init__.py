@@ -1,0 +1,1 @@
+"""Question sets asked through the search: for `tools/` alone."""
