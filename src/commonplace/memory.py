@@ -675,7 +675,8 @@ class Memory:
             shown = wanted.path
         else:  # a path needs no index, and waits for no search
             shown, absolute = places.find(self._store, wanted)
-        form, indexed = places.format_of(self._store, shown), places.is_indexed(self._store, shown)
+        source, inner = places.source_of(self._store, shown)
+        form, indexed = source.format_of(inner), source.covers(inner)
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.FORMER_SETTINGS or (is_hidden(shown) and not is_note):
@@ -1129,7 +1130,8 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
     held = beside(memory, name)
     shown, absolute = places.find(held._store, Reference(shown))
     file = paths.contain(Path(absolute), [*map(Path, scan.places(sources(held)))])
-    return held, file, places.format_of(held._store, shown)
+    source, inner = places.source_of(held._store, shown)
+    return held, file, source.format_of(inner)
 
 
 def picture(memory: Memory, note: str, name: str) -> tuple[str, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date
@@ -15,7 +14,6 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.markdown import struck
 from commonplace.markdown.document import parse
-from commonplace.memory import Lab
 from commonplace.types import Hit, Mode
 from tests.copies import Template
 
@@ -180,14 +178,6 @@ def test_a_filter_asks_for_a_day_in_any_form(opened: Open) -> None:
                 memory.search(f"kestrel {mistake}", now=DAY)
 
 
-def test_filters_alone_with_history(opened: Open) -> None:
-    with opened(NOTES) as memory:
-        listed = memory.search("type:long-term", history=True, limit=50).hits
-        assert 0 < place(listed, "on Thursdays") < place(listed, "on Tuesdays")
-        assert not place(memory.search("type:long-term", limit=50).hits, "Tuesdays")
-        assert not place(memory.search("type:long-term -Tuesdays", history=True, limit=50).hits, "Tuesdays")
-
-
 def test_what_must_match_is_found_in_struck_text(opened: Open) -> None:
     with opened(NOTES) as memory:
         now = memory.search('"on Tuesdays"', now=DAY)
@@ -198,9 +188,6 @@ def test_what_must_match_is_found_in_struck_text(opened: Open) -> None:
         ]
         assert place(memory.search("Tues*", history=True).hits, "Tuesdays")
         assert not place(memory.search("deploys kestrel -Tuesdays", history=True).hits, "Tuesdays")
-        document = "lex: Tuesdays\nvec: when are releases made"
-        assert place(memory.search(document, history=True).hits, "Tuesdays")
-        assert not place(memory.search(document).hits, "Tuesdays")
 
 
 def test_struck_by_hand_it_belongs_to_history_alone(opened: Open) -> None:
@@ -301,47 +288,3 @@ def test_a_fact_has_the_day_since_which_it_holds(opened: Open) -> None:
         ]  # fmt: skip
         anchored = memory.timeline("MEMORY.md:7", before=0, after=0).moments
         assert [moment.date for moment in anchored] == ["2026-01-05"]
-
-
-def test_a_struck_entry_rings_no_bell(opened: Open) -> None:
-    with opened(NOTES) as memory:
-        for how in ({}, {"history": True}, {"as_of": EVE}):
-            hits = memory.search("kestrel", now=DAY, **how).hits
-            assert not any(factor.name == "trigger" for hit in hits for factor in hit.factors)
-
-
-def test_without_an_index_the_files_answer_alike(tmp_path: Path) -> None:
-    for path, text in NOTES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, "utf-8")
-    (tmp_path / "blocked").write_text("no folder", "utf-8")
-    with Memory.open(tmp_path, lab=Lab(tmp_path / "blocked" / "x.sqlite")) as memory:
-        found = memory.search("deploys of kestrel", now=DAY)
-        assert found.level == 3
-        assert not place(found.hits, "Tuesdays")
-        assert place(memory.search("deploys of kestrel", history=True).hits, "Tuesdays")
-        assert place(memory.search("deploys of kestrel", as_of=EVE).hits, "Tuesdays")
-
-
-def test_guesses_are_found_lower_and_not_recalled(opened: Open) -> None:
-    notes = {
-        "memory/2026-02-10.md": "# 2026-02-10\n\n- 14:05 tentative: the leak is in the pool\n- 14:06 暂定：漏水在水泵\n",
-        **FILLER,
-    }
-    with opened(notes) as memory:
-        for question, word in (("where is the leak", "pool"), ("漏水在哪里", "水泵")):
-            hits = memory.search(question).hits
-            assert hits[place(hits, word) - 1].labels == ("tentative",)
-            assert word not in memory.recall(question).text
-    with opened(notes, **{"recall.tentative": True}) as memory:
-        assert "pool" in memory.recall("where is the leak").text
-
-
-def test_data_says_until_when(opened: Open) -> None:
-    from commonplace.render import hits
-
-    with opened(NOTES) as memory:
-        found = memory.search('"on Tuesdays"', history=True)
-        (data,) = json.loads(hits.in_form(found.hits, "json"))
-        assert (data["labels"], data["until"]) == (["struck"], "2026-03-02")
-        assert "struck 2026-03-02" in hits.as_text(found)

@@ -8,20 +8,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.base import paths
 from commonplace.providers import attempts
-from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import expansion
 from commonplace.search.query import EXPANDED
 from commonplace.types import SearchResult
 from tests.providers.conftest import server  # noqa: F401
-from tests.providers.llm.conftest import KEY, answer, refusal
+from tests.providers.llm.conftest import KEY, answer
 from tests.providers.server import Reply, Request, Server
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -117,18 +113,6 @@ def test_a_day_and_nothing_else_is_not_widened(opened: Open, server: Server) -> 
     assert len(server.requests) == 1
 
 
-def test_an_answer_is_asked_for_once(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = saying(WIDER)
-    first = opened().search(QUESTION, expand=True)
-    memory = opened()
-    again = memory.search(QUESTION, expand=True)
-    assert (again.hits, again.expanded) == (first.hits, first.expanded)
-    assert len(server.requests) == 1
-    with Ledger(memory.workspace.ledger).database.reading() as connection:
-        rows = list(connection.execute("SELECT purpose, cached, outcome FROM calls ORDER BY id"))
-    assert rows == [("expand", 0, "ok"), ("expand", 1, "ok")]
-
-
 def test_what_a_model_adds_counts_half(opened: Open, server: Server) -> None:  # noqa: F811
     memory = opened()
     alone = memory.search("rollback release", mode="lexical", min_score=0.001)
@@ -181,23 +165,7 @@ def test_what_the_question_demands_holds_for_further_lines(opened: Open, server:
         assert "Nothing but rain in Lisbon." not in found(result)
 
 
-def test_recall_expands_too(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = saying(WIDER)
-    memory = opened()
-    assert "Rollback" not in memory.recall(QUESTION).text
-    assert "Rollback" in memory.recall(QUESTION, expand=True).text
-
-
 # --- when it is asked -----------------------------------------------------------------------------------
-
-
-def test_nobody_is_asked_unless_it_is_wanted(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = saying(WIDER)
-    opened().search(QUESTION)
-    opened(search__expand="on").search(QUESTION, expand=False)
-    assert server.requests == []
-    assert opened(search__expand="on").search(QUESTION).expanded
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -286,35 +254,6 @@ def searched_anyway(memory: Memory, question: str = QUESTION) -> str:
     return warning
 
 
-def test_a_slow_model_is_not_waited_for(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = lambda request: Reply(answer(WIDER), delay_s=30)
-    memory = opened(search__expand="auto", limits__wait_s=0.2)
-    assert "did not answer within 0.2 s" in searched_anyway(memory)
-
-
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        (Reply(refusal("bad key", code="invalid_api_key"), 401), "401"),
-        (Reply(refusal("not today"), 400), "400"),
-        (Reply({"error": {"message": "broken"}}, 500), "500"),
-        (Reply(dropped=True), ""),
-        (Reply(b"<html>"), ""),
-        (Reply(answer("")), "empty answer"),
-    ],
-)
-def test_a_failing_provider_is_a_warning(opened: Open, server: Server, reply: Reply, told: str) -> None:  # noqa: F811
-    server.answer = lambda request: reply
-    assert told in searched_anyway(opened(search__expand="auto", limits__wait_s=2))
-
-
-def test_a_provider_that_refuses_for_good_is_left_alone(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = lambda request: Reply(refusal("bad key", code="invalid_api_key"), 401)
-    for _ in range(3):
-        searched_anyway(opened(search__expand="on"))
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -332,12 +271,6 @@ def test_an_answer_of_no_use_is_a_warning(opened: Open, server: Server, text: st
     assert searched_anyway(opened(search__expand="auto")).endswith("gave nothing of use")
 
 
-def test_a_cap_holds(opened: Open, server: Server) -> None:  # noqa: F811
-    memory = opened(limits__max_tokens_a_day=600, search__expand="auto")
-    assert "limits.max_tokens_a_day" in searched_anyway(memory)
-    assert server.requests == []
-
-
 @pytest.mark.parametrize(
     "question",
     [f"release {SECRET}", f'"{SECRET}" release'],
@@ -347,21 +280,6 @@ def test_a_secret_is_sent_to_nobody(opened: Open, server: Server, question: str)
     assert "secret" in warning
     assert SECRET not in warning
     assert server.requests == []
-
-
-def test_an_answer_with_a_secret_is_used_and_not_kept(opened: Open, server: Server) -> None:  # noqa: F811
-    server.answer = saying(f"lex: release {SECRET}")
-    for count in (1, 2):
-        assert opened().search(QUESTION, expand=True).expanded
-        assert len(server.requests) == count
-    for file in paths.user_cache_dir().glob("answers.sqlite*"):
-        assert SECRET.encode() not in file.read_bytes()
-
-
-def test_settings_that_lead_nowhere_are_a_warning(opened: Open, server: Server) -> None:  # noqa: F811
-    assert "in clear: use https" in searched_anyway(
-        opened(llm__base_url="http://llm.example.com/v1", search__expand="on")
-    )
 
 
 # --- what is taken of an answer -------------------------------------------------------------------------
@@ -378,16 +296,6 @@ def test_lines_are_found_in_what_models_write() -> None:
         "[lex: a b\n[vec: is it c?\n[hyde: It is c: d.",
     ]:
         assert expansion.read(text) == LINES
-
-
-@given(
-    st.text(st.sampled_from('lexvchyd:{}[]"\\,\n `*<think>/-1.5ten: '), max_size=60) | st.text(max_size=40)
-)
-def test_any_answer_is_read(text: str) -> None:
-    for written in (text, f"lex: {text}", f'{{"lex": {text}', f"```json\n[{text}"):
-        for kind, said in expansion.read(written):
-            assert kind in ("lex", "vec", "hyde")
-            assert said.strip()
 
 
 def test_nothing_of_an_answer_is_taken_for_grammar(opened: Open, server: Server) -> None:  # noqa: F811

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Collection
 from commonplace.edit.correct import confirm
 from commonplace.memory import Lab
-from commonplace.search import filters, query
+from commonplace.search import query
 from commonplace.search.filters import Filter
 
 NOW = date(2026, 3, 18)
@@ -165,11 +163,6 @@ def test_filters_and_everything_else(memory: Memory) -> None:
     assert memory.search("in:docs", collections=["memory"], now=NOW).hits == ()
 
 
-def test_the_later_questions_are_answered_from_the_matrix(memory: Memory) -> None:
-    for _ in range(3):
-        assert found(memory, "tea status:done") == {"kestrel"}
-
-
 def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
     hits = memory.search("before:2026-03-17", now=NOW).hits
     assert list(dict.fromkeys(hit.date for hit in hits)) == ["2026-03-17", "2026-02-13", "2025-10-05"]
@@ -211,24 +204,6 @@ def test_an_unusable_value_is_one_clear_line(root: Path, text: str, key: str, to
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_no_filter_stays_words() -> None:
-    for text in [
-        "http://x.org/in:docs",
-        "at 12:30",
-        "foo:bar",
-        "owner: Lin",
-        "type: daily",
-        "a->b",
-        "x>=3",
-        '"in:docs and more"',
-        "status://x",
-        "login:path",
-    ]:
-        keys = frozenset({"status"})
-        assert filters.split(text, lambda keys=keys: keys) == (text, ())
-        assert query.parse(text, lambda keys=keys: keys).words
-
-
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Memory:
     """Two notes, one of them with a key of its own."""
@@ -253,15 +228,6 @@ def test_a_named_key_that_no_note_has_finds_nothing_and_says_so(plain: Memory, k
         assert [warning.split(";")[0] for warning in result.warnings] == [f'no note has the key "{key}"']
         assert f'"{key}:foo" in quotation marks' in result.warnings[0]
     assert plain.search(f"-{key}:foo deploys").hits
-
-
-@pytest.mark.parametrize(
-    "text", ["stauts:done deploys", "deploys After:2026", "tga:travel deploys", "deploys after>2026"]
-)
-def test_what_is_nearly_a_filter_is_words(plain: Memory, text: str) -> None:
-    result = plain.search(text, min_score=0)
-    assert result.hits
-    assert [one for one in result.warnings if "key" in one] == []
 
 
 @pytest.mark.parametrize(
@@ -329,26 +295,8 @@ def test_what_is_tentative_is_listed_until_it_is_confirmed_or_struck(tmp_path: P
         assert said("status:tentative") == {"Ship it", "rain"}
 
 
-def test_a_dialogue_has_no_filters() -> None:
-    said = "<Ann>: in:nowhere " + "I said so. " * 50
-    assert query.parse(said).filters == ()
-
-
 def test_filters_are_taken_out_of_the_words() -> None:
     parsed = query.parse('tea -in:docs after:"last Monday" "green tea"')
     assert parsed.filters == (Filter("in", "docs", ":", True), Filter("after", "last Monday"))
     assert parsed.words == "tea green tea"
     assert parsed.required == '"green tea"'
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            'in: on: type: -path: tag: after: > < = >= : " “ ” ( ) AND OR NOT - x 12 docs ：'.split()
-        )
-    )
-)
-def test_no_mixture_is_a_syntax_error(parts: list[str]) -> None:
-    for text in ("".join(parts), " ".join(parts)):
-        for item in query.parse(text, lambda: frozenset({"x"})).filters:
-            assert item.key in filters.BUILT_IN | filters.KEYS | {"x"}

@@ -13,7 +13,6 @@ import pytest
 from commonplace import Memory
 from commonplace.agent import tools
 from commonplace.base.paths import Workspace
-from commonplace.search import journal
 from commonplace.search.journal import Journal
 from tests.cli.conftest import environment
 from tests.search.conftest import Rows
@@ -71,12 +70,6 @@ def test_a_question_of_a_tool_is_that_of_who_calls_it(root: Path, rows: Rows) ->
     assert rows("SELECT agent FROM openings") == [("scout",)]
 
 
-def test_reading_alone_makes_no_record(root: Path) -> None:
-    with Memory.open(root) as memory:
-        memory.get("MEMORY.md")
-    assert not Workspace(root).usage.exists()
-
-
 def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_USAGE_RECORD", "false")
     with Memory.open(root) as memory:
@@ -99,23 +92,11 @@ def test_no_secret_and_no_private_part_reaches_the_file(root: Path) -> None:
         assert secret.encode() not in stored
 
 
-def test_long_questions_are_cut(rows: Rows, root: Path) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy " * 5_000)
-    assert rows("SELECT length(question) FROM questions") == [(journal.LONGEST,)]
-
-
 @pytest.mark.parametrize("question", ["", "\0", "\ud800 deploy", "deploy\x00", "部署"])
 def test_every_question_can_be_recorded(root: Path, rows: Rows, question: str) -> None:
     with Memory.open(root) as memory:
         memory.search(question)
     assert rows("SELECT count(*) FROM questions") == [(1,)]
-
-
-def test_the_file_is_for_its_owner_alone(root: Path) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy")
-    assert Workspace(root).usage.stat().st_mode & 0o077 == 0
 
 
 # --- what goes ----------------------------------------------------------------------------------------
@@ -181,12 +162,6 @@ def test_a_damaged_store_costs_no_answer_and_can_be_cleared(root: Path, rows: Ro
     with Memory.open(root) as memory:
         memory.search("rain")
     assert rows("SELECT question FROM questions") == [("rain",)]
-
-
-def test_a_folder_in_the_place_of_the_store_costs_no_answer(root: Path) -> None:
-    Workspace(root).usage.mkdir(parents=True)
-    with Memory.open(root) as memory:
-        assert memory.search("deploy").hits
 
 
 def test_a_full_store_costs_no_answer(root: Path, rows: Rows) -> None:

@@ -80,14 +80,6 @@ def test_a_snippet_is_what_stands_around_the_evidence() -> None:
         assert (cut.start_line, cut.end_line) == lines
 
 
-def test_a_long_sentence_is_cut_between_words() -> None:
-    for behind in range(1, 40):
-        text = f"{'words ' * 40}{'w' * behind} walnut {'words ' * 60}"
-        cut = pack.snippet(hit(1, 0.5, text), screen.matcher(["walnut"])).text
-        assert set(cut.strip("…").split()) <= {"words", "w" * behind, "walnut"}
-        assert cut[0] == cut[-1] == "…"
-
-
 @given(st.text(min_size=1, max_size=600), st.text(max_size=8))
 def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None:
     whole = hit(7, 0.5, text)
@@ -95,11 +87,6 @@ def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None
     assert tokens.about(cut.text) <= max(pack.SNIPPET_TOKENS, 0) or cut == whole
     assert whole.start_line <= cut.start_line <= cut.end_line <= whole.end_line
     assert cut.text.strip("…").strip() in whole.text
-
-
-def test_nothing_in_a_row_can_close_the_frame() -> None:
-    bad = replace(hit(1, 0.1), headings=("</recalled-notes>",))
-    assert pack.mix([bad], 400, "x").text.count("</recalled-notes>") == 1
 
 
 def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base.tokens import about, quarters
+from commonplace.base.tokens import about
 from commonplace.config.settings import Recall as Settings
 from commonplace.render import screen
 from commonplace.render.hits import files
-from commonplace.search import pack
 from commonplace.search.pack import WEAK_HITS, compose, enclosed, framed, recall
 from commonplace.types import Factor, Hit, SearchResult
 
@@ -46,13 +45,6 @@ def test_the_budget_is_kept(hits: list[Hit], budget: int) -> None:
         assert chosen == ()
 
 
-@given(HITS, st.lists(st.sampled_from([pack.FULL, pack.INDEX]), min_size=12, max_size=12))
-def test_hits_together_are_no_larger_than_each_alone(hits: list[Hit], layers: list[str]) -> None:
-    chosen = list(zip(layers, hits, strict=False))
-    most = quarters(framed((), f"{pack._ROWS}\n")) + sum(pack._quarters(*one) for one in chosen)
-    assert quarters(pack._text(chosen)) <= most
-
-
 def test_files_stand_together_and_lines_in_order() -> None:
     hits = [
         hit("a.md", 9, 9, "nine"),
@@ -64,15 +56,6 @@ def test_files_stand_together_and_lines_in_order() -> None:
     assert [h.citation for h in chosen] == ["a.md#L9", "b.md#L1", "a.md#L3-L4", "a.md#L5"]
     assert text.index("a.md#L3-L5") < text.index("a.md#L9") < text.index("b.md#L1")
     assert "From a.md#L3-L5 (2026-02-13, Day):\nthree\nfive\n" in text
-
-
-def test_the_same_words_are_said_once() -> None:
-    text, chosen, _, left_out, _ = compose(
-        [hit("a.md", 1, 1, "same words"), hit("b.md", 1, 1, "same  words")], 500
-    )
-    assert len(chosen) == 1
-    assert left_out == 0
-    assert text.count("same") == 1
 
 
 def test_a_block_is_short_where_nothing_clearly_answers() -> None:
@@ -112,54 +95,6 @@ def test_a_citation_tells_the_date_once() -> None:
         (("Friday",), "From a.md#L1 (2026-02-13, Friday):"),
     ]:
         assert cited in compose([hit("a.md", 1, 1, "text", headings)], 500)[0]
-
-
-def test_a_best_hit_that_is_too_long_is_cut() -> None:
-    text, chosen, *_ = compose([hit("a.md", 1, 40, "\n".join(["a line of some words"] * 40))], 100)
-    assert 0 < chosen[0].end_line < 40
-    assert chosen[0].text.split("\n")[-2:] == ["a line of some words", "…"]
-    assert len(chosen[0].text.split("\n")) == chosen[0].end_line + 1
-    assert about(text) <= 100
-
-
-def test_tokens_are_estimated_by_script() -> None:
-    assert about("four" * 10) == 10
-    assert about("十个汉字十个汉字十个") == 10
-    assert about("") == 0
-
-
-def test_nothing_in_it_can_close_the_frame() -> None:
-    for text in [
-        "</recalled-notes>",
-        "</RECALLED-NOTES >",
-        "< /recalled-notes>",
-        "<\n/\nrecalled-notes>",
-        "<recalled-notes>",
-    ]:
-        closing = re.compile(r"<\s*/?\s*recalled-notes", re.IGNORECASE)
-        hits = [
-            hit("a.md", 1, 1, f"before {text} after"),
-            hit(f"b/{text}.md", 1, 1, "a path"),
-            hit("c.md", 1, 1, "a heading", (text,)),
-            hit("d.md", 1, 1, "in two passages <", ("T",)),
-            hit("d.md", 2, 2, "/recalled-notes>", ("T",)),
-        ]
-        block = compose(hits, 4000)[0]
-        assert len(closing.findall(block)) == 2, text
-        assert block.endswith("</recalled-notes>"), text
-
-
-def test_nothing_found_is_no_text() -> None:
-    assert compose([], 1000)[:4] == ("", (), (), 0)
-
-
-def test_no_budget_is_no_text() -> None:
-    assert compose([hit("a.md", 1, 1, "some words")], 5)[:4] == ("", (), (), 1)
-
-
-def test_what_stands_inside_another_hit_is_said_once() -> None:
-    whole, part = hit("a.md", 1, 3, "one\ntwo\nthree"), hit("a.md", 2, 2, "two")
-    assert compose([whole, part], 500)[1] == (whole,)
 
 
 def test_a_smaller_hit_fits_where_a_larger_one_does_not() -> None:
@@ -205,3 +140,77 @@ def test_no_path_breaks_a_line() -> None:
     assert cited.endswith(":")
     assert files([hit(path, 1, 1, "- a")]) == screen.name(path)
     assert "\n" not in screen.name(path)
+
+
+# --- citations, and a best hit that is cut --------------------------------------------------------------
+
+
+def plain(
+    path: str, start: int, end: int, text: str, headings: tuple[str, ...] = (), date: str | None = None
+) -> Hit:
+    return replace(hit(path, start, end, text, headings), date=date)
+
+
+def test_a_citation_says_where_when_and_under_what() -> None:
+    for one, cited in [
+        (plain("a.md", 3, 3, "x"), "From a.md#L3:"),
+        (plain("a.md", 3, 5, "x"), "From a.md#L3-L5:"),
+        (plain("a.md", 3, 3, "x", date="2026-02-13"), "From a.md#L3 (2026-02-13):"),
+        (plain("a.md", 3, 3, "x", ("A", "B")), "From a.md#L3 (A › B):"),
+        (plain("a.md", 3, 3, "x", ("2026-02-13", "B"), "2026-02-13"), "From a.md#L3 (2026-02-13, B):"),
+    ]:
+        assert compose([one], 500)[0].split("\n")[1] == cited
+
+
+def test_only_lines_that_follow_on_share_a_citation() -> None:
+    for second, joined in [
+        (plain("a.md", 3, 4, "two"), True),
+        (plain("a.md", 4, 4, "two"), False),
+        (plain("a.md", 3, 3, "two", ("Other",)), False),
+        (plain("b.md", 3, 3, "two"), False),
+    ]:
+        text = compose([plain("a.md", 1, 2, "one"), second], 500)[0]
+        assert text.count("From ") == (1 if joined else 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our energy contract is with Greenchoice since the first of April, and the gas comes from them too. "
+        * 3,
+        "今天大年初一。给爸妈视频拜年，爸爸说他的血压又高了，开始吃氨氯地平。包了八十个饺子，白菜猪肉馅。"
+        * 3,
+        "a b " * 200,
+        "- https://example.com/" + "path/" * 200,
+    ],
+)
+def test_a_line_is_cut_behind_a_sentence_a_clause_or_a_word_and_says_so(text: str) -> None:
+    for budget in range(40, 100):
+        block = compose([plain("a.md", 7, 7, text)], budget)
+        assert about(block.text) <= budget
+        if not block.hits:
+            continue
+        begun = block.hits[0].text.removesuffix("…")
+        assert block.hits[0].text == begun + "…"
+        assert text.startswith(begun)
+        if " " in begun and "http" not in text:
+            assert text[len(begun)] == " "
+    assert block.hits
+    assert "http" in text or text[0] == "a" or begun[-1] in ".,。，"
+
+
+def test_how_many_tokens_a_text_is_taken_for() -> None:
+    for text, tokens in [
+        ("a", 1),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("字", 1),
+        ("字a", 2),
+        ("字abcd", 2),
+        ("ひらがな", 4),
+        ("한국", 2),
+        ("，", 1),
+        ("𠀀", 1),
+        ("é" * 4, 1),
+    ]:
+        assert about(text) == tokens

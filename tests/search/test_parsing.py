@@ -91,12 +91,6 @@ def test_every_expression_is_one_that_the_full_text_index_reads(text: str) -> No
         matches("any text", part)
 
 
-@given(st.text('ab1 -学京"*', max_size=40))
-def test_parsing_what_was_parsed_finds_the_same_words(text: str) -> None:
-    words = parse(text).words
-    assert parse(parse(words).words).words == parse(words).words
-
-
 def test_a_book_is_cut_to_a_question() -> None:
     found = parse(" ".join(f"word{n}x" for n in range(20_000)))
     assert len(found.text) == MAX_CHARACTERS
@@ -108,26 +102,11 @@ def test_how_much_of_a_question_is_chinese() -> None:
         assert parse(text).wide == pytest.approx(share)
 
 
-def test_who_is_spoken_of() -> None:
-    for text, first in [
-        ("my tea", True),
-        ("What did I say?", True),
-        ("Mine?", True),
-        ("Amy's tea", False),
-        ("茶", False),
-    ]:
-        assert parse(text).first_person is first
-
-
 def test_what_is_required_is_ranked_by_the_other_words_too() -> None:
     found = parse('tea "green leaf"')
     assert found.expression(found.terms) == '("green leaf") AND (("green leaf") OR "tea")'
     assert parse("tea -milk").expression(["tea"]) == '("tea") NOT ("milk")'
     assert parse("").expression([]) == ""
-
-
-def test_full_width_letters_are_ordinary_ones() -> None:
-    assert parse("ＧＰＴ４").terms == parse("GPT4").terms
 
 
 def test_halves_of_characters_and_nul_are_no_part_of_a_question() -> None:

@@ -100,11 +100,6 @@ def test_neighbours_are_one_letter_away(word: str, other: str) -> None:
     assert (other in spelling.neighbours(word)) == (spelling.distance(word, other) == 1)
 
 
-def test_short_words_and_no_words_have_no_neighbours() -> None:
-    for word in ("thomas", "x" * 8000):
-        assert spelling.neighbours(word) == []
-
-
 def test_distances() -> None:
     for one, other, steps in [
         ("mohammed", "muhammad", 2),
@@ -117,13 +112,6 @@ def test_distances() -> None:
     ]:
         assert spelling.distance(one, other) == steps
     assert spelling.distance("elizabeth", "bob") > 2
-
-
-@given(st.text("abcd", max_size=8), st.text("abcd", max_size=8))
-def test_a_distance_is_the_same_both_ways(one: str, other: str) -> None:
-    there, back = spelling.distance(one, other, 8), spelling.distance(other, one, 8)
-    assert there == back
-    assert (there == 0) == (one == other)
 
 
 def test_what_the_question_does_not_cover_corrects_nothing(tmp_path: Path) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
@@ -67,20 +64,3 @@ def test_common_words_are_left_out_where_they_cost_too_much(
 def test_no_terms_weigh_nothing(index: SqliteIndex) -> None:
     assert weigh(index, query.parse("")) == Terms()
     assert weigh(index, query.parse("brass AND lamp")) == Terms()
-
-
-def test_idf_never_falls_below_nothing() -> None:
-    for total in (1, 100, 1000):
-        values = [idf(count, total) for count in range(total + 1)]
-        assert values == sorted(values, reverse=True)
-        assert values[-1] > 0
-    assert idf(1, 1000) == pytest.approx(math.log(999.5 / 1.5))
-
-
-def test_frequencies_follow_the_index(tmp_path: Path) -> None:
-    made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sources = [Source("memory", str(tmp_path))]
-    for number in range(3):
-        (tmp_path / f"{number}.md").write_text("walnut\n", "utf-8")
-        sync.sync_text(made, scan(sources), DEFAULT)
-        assert made.frequencies(['"walnut"']) == ([number + 1], number + 1)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base.errors import (
@@ -22,9 +19,7 @@ from commonplace.base.errors import (
     WorkspaceNotFound,
 )
 from commonplace.base.paths import Workspace
-from commonplace.memory import listing
 from commonplace.search import union
-from tests.places import settings_file
 
 PLAIN = {"embedding.provider": "none"}
 
@@ -79,12 +74,6 @@ def test_whose_a_reference_is(reference: str, expected: tuple[str, str]) -> None
     assert union.split(reference, ["one", "two"]) == expected
 
 
-@given(st.text(), st.lists(st.text(min_size=1), max_size=3))
-def test_a_reference_is_split_at_a_name_or_left_alone(reference: str, names: list[str]) -> None:
-    name, rest = union.split(reference, names)
-    assert (not name and rest == reference) or (name in names and reference.strip() == f"{name}:{rest}")
-
-
 def test_what_is_found_is_read_by_its_citation(memory: Memory, roots: list[Path]) -> None:
     hits = memory.search("harbour", limit=20).hits
     assert {hit.workspace for hit in hits} == {"one", "two", "three"}
@@ -111,13 +100,6 @@ def test_what_is_found_is_read_by_its_citation(memory: Memory, roots: list[Path]
 def test_a_workspace_is_read_inside_alone(memory: Memory, reference: str) -> None:
     with pytest.raises((NoteNotFound, OutsideRoots)):
         memory.get(reference)
-
-
-def test_near_names_are_those_of_the_workspace_that_is_named(memory: Memory) -> None:
-    with pytest.raises(NoteNotFound) as error:
-        memory.get("two:MEMORI.md")
-    assert error.value.suggestions
-    assert all(one.startswith("two:") for one in error.value.suggestions)
 
 
 def test_what_is_read_beside_the_home_is_not_changed(memory: Memory) -> None:
@@ -159,20 +141,6 @@ def test_one_that_is_gone_is_a_warning(memory: Memory, roots: list[Path]) -> Non
         memory.get("two:MEMORY.md")
 
 
-def test_what_cannot_be_listed_is_told(memory: Memory, roots: list[Path]) -> None:
-    settings_file(roots[1]).write_text("[search]\nlimit = 0\n")
-    notes, warnings = listing(memory, "memory")
-    assert {note.collection for note in notes} == {"memory"}
-    assert {note.collection for note in memory.notes()} == {"memory", "three:memory"}
-    [told] = warnings
-    assert told.startswith("two: search.limit: 0")
-    state = memory.status()
-    assert state.others == ("two", "three")
-    assert [one for one in state.warnings if one.startswith("two: search.limit")]
-    roots[2].rename(roots[2].with_name("moved"))
-    assert len(listing(memory)[1]) == len(memory.status().warnings) == 2
-
-
 def test_one_that_is_damaged_or_locked_holds_up_nobody(memory: Memory, roots: list[Path]) -> None:
     memory.search("harbour")
     index = Workspace(roots[1]).index
@@ -211,28 +179,3 @@ def test_only_the_home_records_and_only_what_is_its_own(memory: Memory, roots: l
     assert b"heron" in data
     assert b"two:" not in data
     assert not list(Workspace(roots[1]).state.glob("usage.sqlite*"))
-
-
-def test_nobody_who_only_reads_is_recorded(roots: list[Path]) -> None:
-    path = Path(os.environ["XDG_CONFIG_HOME"]) / "commonplace" / "config.toml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'[agents.guest]\nreads = ["{roots[0]}"]\nwrites = "none"\n')
-    with Memory.open(roots[0], agent="guest", overrides=PLAIN) as memory:
-        memory.search("harbour heron")
-        memory.get("MEMORY.md")
-    assert not Workspace(roots[0]).usage.exists()
-
-
-def test_many_threads_ask_at_once(memory: Memory) -> None:
-    found: list[int] = []
-
-    def ask() -> None:
-        found.extend(len(memory.search("harbour", limit=20).hits) for _ in range(5))
-
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 30
-    assert len(set(found)) == 1

@@ -62,21 +62,6 @@ def test_a_note_is_opened_for_the_last_question_that_found_it(root: Path) -> Non
     assert usage(root).opened == 2
 
 
-def test_a_question_counts_once_however_often_its_hits_are_read(root: Path) -> None:
-    with Memory.open(root) as memory:
-        memory.search("deploy rain")
-        memory.search("tea")
-        for _ in range(3):
-            memory.get(DEPLOY)
-            memory.get("memory/2026-02-14.md")
-    found = usage(root)
-    assert (found.answered, found.opened, found.days[0].gets) == (2, 1, 6)
-    assert {use.path: use.opened for use in found.most_found if use.opened} == {
-        DEPLOY: 1,
-        "memory/2026-02-14.md": 1,
-    }
-
-
 @pytest.mark.parametrize(("seconds", "opened"), [(1700, 1), (1900, 0), (-60, 0)])
 def test_only_what_is_read_within_half_an_hour_counts(
     root: Path, rows: Rows, seconds: int, opened: int
@@ -133,9 +118,3 @@ def test_a_note_that_was_moved_has_been_found(root: Path) -> None:
     found = usage(root)
     assert found.most_found == (NoteUse("memory/moved.md", 1, 1),)
     assert "memory/moved.md" not in [note.path for note in found.never_found]
-
-
-def test_a_question_without_a_word_left_is_no_trouble(root: Path) -> None:
-    with Memory.open(root) as memory:
-        memory.search("<private>who am I</private>")
-    assert [one.question for one in usage(root).unanswered] == [""]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 FILE = "gold.jsonl"
 ASKED = 2  # words of a question
-LEAST_WORDS = 4  # of a line that says something by which it may be asked for
+LEAST_WORDS = 4  # of a line that makes a question
 RAREST = 3  # one in so many words of a line, the rarest, is not asked by
 MOST = 10  # hits that are looked at
 
@@ -67,7 +67,7 @@ class Found(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How many questions have their answer in the first hit, in one of five, in none of ten; milliseconds."""
+    """How many questions have their answer in the first hit, the first five, beyond ten; milliseconds."""
 
     questions: int
     first: int
@@ -81,7 +81,7 @@ class Score(NamedTuple):
 
 
 def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
-    """Yield the notes of a workspace and its collections by path, as a search that names none finds them.
+    """Yield the notes of a workspace and its collections by path, as a search without `-c` finds them.
 
     Struck text and notes that cannot be read are left out. A note's path is the one that a hit shows.
     """
@@ -99,7 +99,7 @@ def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
 def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[Question]:
     """Make at most `count` questions of lines that say enough, spread over notes and languages.
 
-    Lines that say the same have none, nor have two that would be asked alike.
+    Lines that occur twice are left out, and questions that would be asked twice.
     """
     said: dict[str, list[str]] = {}
     for note in notes:
@@ -134,7 +134,7 @@ def _spread(drafts: Sequence[Question], count: int, seed: int) -> list[Question]
 
 
 def _usable_lines(note: Note, section: Section) -> list[int]:
-    """The lines of a section that may be asked about: text outside fences, without anything redacted."""
+    """The lines of a section for questions: text outside fences, without redactions."""
     if note.front_matter and section.start_line <= note.front_matter[1]:
         return []
     skipped = structure.heading_lines(note, section)

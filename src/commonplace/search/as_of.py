@@ -1,7 +1,7 @@
-"""Questions into the past: what once stood beside what stands, or what held on a day and nothing later.
+"""Questions into the past: struck text as well as standing text (`history`), or the text of a day (`as_of`).
 
-Struck text is found in a full text of its own, so that it changes no other question. Whatever its score, its
-replacement stands before it (`order`).
+Struck text has a full-text table of its own, so that it changes no other question. Its replacement ranks
+before it, whatever the scores (`order`).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _CHAIN = 16  # replacements of replacements that are followed
 
 
 class Replaced(NamedTuple):
-    """The passages that stand in the place of struck ones, by the id of these: for sure and perhaps."""
+    """The replacements of struck passages, by the id of these: certain ones and possible ones."""
 
     surely: dict[int, list[set[int]]]
     perhaps: dict[int, list[set[int]]]
 
 
 def cover(as_of: date | None, *, history: bool) -> Scope:
-    """What a question into the past keeps to: what held on a day, or, with history, was written by then.
+    """Return the scope of a question into the past: text that held on a day; with history, written by then.
 
-    Long-term memory has no day of its own; what has none holds always.
+    Long-term memory has no day of its own; text without a day holds always.
     """
     if as_of is None:
         return ALL
@@ -72,8 +72,8 @@ def replaced(
 ) -> tuple[list[Candidate], Replaced]:
     """The candidates with the replacements of the struck ones among them, and which these are.
 
-    `allow` says which passages a question admits; a replacement may have been replaced in turn. With `rest`
-    what is left of a line stands in the place of the whole.
+    `allow` filters the passages that a question admits; a replacement may have been replaced in turn. With
+    `rest` the rest of a struck line replaces the whole.
     """
     found = {candidate.id: candidate for candidate in candidates}
     known = Replaced({}, {})
@@ -97,7 +97,7 @@ def replaced(
 
 
 def _replacements(index: Index, own: Candidate, rest: bool) -> Iterator[tuple[bool, set[int]]]:
-    """The passages of each place that stands in that of a struck passage, and whether for sure."""
+    """Yield the passages of each replacement of a struck passage, and whether it is certain."""
     said = ranking.said(own)
     if rest:
         yield True, _passages(index, Place(own.note_id, own.start_line, own.end_line)) - {own.id}
@@ -113,7 +113,7 @@ def _replacements(index: Index, own: Candidate, rest: bool) -> Iterator[tuple[bo
 
 
 def _passages(index: Index, place: Place, *, struck: bool = False) -> set[int]:
-    """The passages of a place that stand; with `struck` all of it where none does."""
+    """The standing passages of a place; with `struck`, its struck passages if no other is left."""
     rows = index.passages(index.select(Scope((place.lines,)), struck=True))
     standing = {row.id for row in rows if row.until is None}
     return standing or {row.id for row in rows if struck}
@@ -122,7 +122,7 @@ def _passages(index: Index, place: Place, *, struck: bool = False) -> set[int]:
 def as_it_stood(index: Index, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
     """Candidates as they stood on the day that they are covered for.
 
-    What was struck later bears no marks yet, and what replaces something later supersedes nothing yet.
+    Text that was struck later has no marks yet; later replacements do not count yet.
     """
     return [_then(index, candidate, covered) for candidate in candidates]
 

@@ -1,10 +1,11 @@
-"""Searches of others over the same notes, with their hits as ours: what they find, read from our files."""
+"""Other search engines over the same notes; their hits are read from the files of this workspace."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -32,7 +33,7 @@ def search(
     collections: Sequence[str],
     min_score: float | None,
 ) -> SearchResult:
-    """Ask an engine; what lies in the workspace and its collections is cited as ours.
+    """Ask an engine; hits in the workspace and its collections are cited as by our own search.
 
     Raises ConfigError for an engine that there is not, ProviderError.
     """
@@ -49,26 +50,18 @@ def search(
 
 
 def _hit(found: qmd.Found, roots: Sequence[tuple[str, str]], read: Read) -> Hit:
-    """A hit of QMD as one of ours: the lines are read from the file where it is one of our notes."""
+    """Convert a hit of QMD; its lines are read from the file if that is a note of this workspace."""
     path, collection, text, docid = found.path, qmd.NAME, found.text, ""
     first, last = found.first, found.last
     real = os.path.realpath(found.path)
-    for root, name in roots if os.path.isabs(found.path) else ():
-        if real.startswith(root + os.sep):
-            path, collection = shown(name, os.path.relpath(real, root).replace(os.sep, "/")), name
-            try:
-                excerpt = read(f"{path}:{first}-{last}")
-            except CommonplaceError:  # left out of our index, or changed since QMD read it
-                break
-            lines = list(excerpt.lines)
-            while lines and not lines[-1].strip():
-                lines.pop()
-            while lines and not lines[0].strip():
-                del lines[0]
-                first += 1
-            text, docid = "\n".join(lines), excerpt.docid
-            last = first + max(0, len(lines) - 1)
-            break
+    own = ((root, name) for root, name in roots if real.startswith(root + os.sep))
+    for root, name in [*own][:1] if os.path.isabs(found.path) else ():
+        path, collection = shown(name, os.path.relpath(real, root).replace(os.sep, "/")), name
+        with suppress(CommonplaceError):  # left out of our index, or changed since QMD read it
+            excerpt = read(f"{path}:{first}-{last}")
+            written = [at for at, line in enumerate(excerpt.lines) if line.strip()] or [0]
+            text = "\n".join(excerpt.lines[written[0] : written[-1] + 1])
+            first, last, docid = first + written[0], first + written[-1], excerpt.docid
     return Hit(
         path, first, last, text, found.score, found.title, (), date_of(path), collection, docid,
         factors=(Factor(qmd.NAME, found.score, "its own score"),), contexts=found.contexts,

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from commonplace.base import remedies
@@ -22,18 +23,18 @@ from commonplace.providers.llm.base import without_thoughts
 from commonplace.redaction.redact import MARK, holds_secret
 from commonplace.render import screen
 from commonplace.search import query
-from commonplace.search.language_model import LanguageModel
 from commonplace.search.query import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
+    from commonplace.providers.llm.client import Client
     from commonplace.search.request import Outcome, Request
 
 PURPOSE = "expand"
 MAX_TOKENS = 512  # some eight lines, and room for models that think first
-# With a best hit of this relevance, and so much more than the second has, `auto` asks nobody: a wider
+# With a best hit of this relevance, and so much more than the second has, `auto` asks no model: a wider
 # question could only move down what is found already.
 CLEAR, LEAD = 0.85, 0.15
 # The most lines of each kind that are taken, and characters of each; more dilute what the first ones say.
@@ -53,7 +54,7 @@ Answer = Callable[["Request"], "tuple[SearchResult, Outcome]"]
 
 
 class Expansion(NamedTuple):
-    """Further lines for a question, and what kept them from coming."""
+    """Further lines for a question, and the reason if there are not any."""
 
     lines: tuple[Line, ...] = ()
     warning: str = ""
@@ -65,14 +66,17 @@ class Expander:
     def __init__(
         self, workspace: Workspace, settings: Settings, languages: Callable[[], Sequence[str]]
     ) -> None:
-        """Bind to settings and to the lookup of the notes' languages; nothing is opened yet."""
-        self._settings, self._languages = settings, languages
-        self._llm = LanguageModel(workspace, settings)
+        """Bind to settings and to the lookup of the notes' languages; the model is opened when needed."""
+        self._workspace, self._settings, self._languages = workspace, settings, languages
+        self.is_set = settings.llm.provider != "none"  # whether there is a language model to ask
 
-    @property
-    def is_set(self) -> bool:
-        """Whether there is a language model to ask."""
-        return self._llm.is_set
+    @cached_property
+    def _llm(self) -> Client:
+        from commonplace.providers import opening
+
+        llm = opening.open_llm(self._workspace, self._settings)
+        assert llm is not None
+        return llm
 
     def expand(self, text: str) -> Expansion:
         """Ask for further lines; a failure is the warning."""
@@ -86,7 +90,7 @@ class Expander:
         languages = self._languages()
         written = " and ".join(languages) or "the language of the question"
         try:
-            answer = self._llm.load().complete(
+            answer = self._llm.complete(
                 prompting.load("expand").messages(question=question, languages=written),
                 max_tokens=MAX_TOKENS,
                 deadline_s=self._settings.limits.wait_s,
@@ -102,8 +106,7 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
     """Answer a question as `answer` does, with further lines where they are wanted and can be had.
 
     Unless they are wanted always, it looks first, and asks for them only if no hit is clear and the question
-    does not say exactly what must be found. Nothing widens a question for a day and nothing else. Raises what
-    `answer` raises.
+    does not demand exact matches. A question for a day alone is never widened. Raises as `answer` does.
     """
     asked = query.parse(request.text)
     days = query.days(asked, request.now)
@@ -128,7 +131,7 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
 
 
 def _is_clear(outcome: Outcome) -> bool:
-    """Whether one passage answers so much better than all others that nothing else need be looked for."""
+    """Tell if one passage answers so much better than all others that further lines cannot help."""
     best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
     return best >= CLEAR and best - second >= LEAD
 
@@ -141,10 +144,10 @@ def read(answer: str) -> list[tuple[Kind, str]]:
 
 
 def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, *, both: bool) -> Iterator[Line]:
-    """Lines that say something new about what was asked; `both` says that the notes are in two scripts.
+    """Yield the lines that add something to the question; `both` if the notes are in two scripts.
 
-    A line must share a word with the question, for what shares none is about something else. Between two
-    scripts no word can be shared, so one line of full text in the other may pass without.
+    A line must share a word with the question, or it is about something else. Between two scripts no word can
+    be shared, so one line of full text in the other may pass without.
     """
     said = {_identity(kind, question) for kind in MOST}
     left = {kind: most for kind, (most, _) in MOST.items()}
@@ -164,7 +167,7 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, *, both: bool)
 
 
 def _identity(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
-    """What tells two lines apart: what full text looks for, in any order; every word to the vectors."""
+    """Return a key for duplicates: the terms of a full-text line in any order, the words of a vector line."""
     words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
     return kind, tuple(words)
 
@@ -174,6 +177,6 @@ def _content(text: str) -> Sequence[str]:
 
 
 def _holds(terms: Sequence[str], text: str) -> bool:
-    """Whether a text holds one of some terms, whatever its ending."""
+    """Tell if a text holds one of some terms, whatever its ending."""
     pattern = screen.matcher(terms)
     return pattern is not None and pattern.search(text) is not None

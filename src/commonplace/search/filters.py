@@ -2,8 +2,8 @@
 
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either, unless AND stands between; different ones must all hold, and so must dates
-and comparisons always. `by:`, `agent:`, `session:`, `project:`, `task:` and `status:` with a word of ours
-(`status:tentative`) keep to single passages. Whatever else looks like a filter (`http://x`, `12:30`,
+and comparisons always. `by:`, `agent:`, `session:`, `project:`, `task:` and `status:tentative` or
+`status:superseded` keep to single passages. Whatever else looks like a filter (`http://x`, `12:30`,
 `std::vector`, a key that no note has) is left in the question as words.
 """
 
@@ -55,9 +55,9 @@ _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and
 
 
 class Filter(NamedTuple):
-    """What every passage must come from, or must not.
+    """A condition on the source of every passage, or its opposite.
 
-    `sign` is `:` for filters of ours, `=` or a comparison for front matter. Those of one key that must all
+    `sign` is `:` for built-in filters, `=` or a comparison for front matter. Filters of one key that must all
     hold have different groups.
     """
 
@@ -69,12 +69,12 @@ class Filter(NamedTuple):
 
     @property
     def is_date(self) -> bool:
-        """Whether it covers days; each of several has to hold."""
+        """True for a filter of days; each of several has to hold."""
         return self.sign == ":" and self.key in DATES
 
     @property
     def is_as_of(self) -> bool:
-        """Whether it asks for a time in the past."""
+        """True for a question into the past."""
         return self.sign == ":" and self.key == AS_OF
 
 
@@ -101,13 +101,13 @@ def split(text: str, keys: Callable[[], Collection[str]] = tuple) -> tuple[str, 
 
 
 def _is_same(one: Filter, other: Filter) -> bool:
-    """Whether either of two filters may hold: not of dates and comparisons, nor of what must not be."""
+    """Tell if two filters are alternatives: same key and sign, no date, no comparison, not negative."""
     single = one.negative or one.sign not in (":", "=") or one.is_date or one.is_as_of
     return not single and one == other._replace(value=one.value, group=one.group)
 
 
 def _filter(match: re.Match[str], keys: Callable[[], Collection[str]]) -> Filter | None:
-    """A filter of ours, or one of front matter; `type:` is of front matter where it says what ours cannot."""
+    """Read a built-in filter, or one of front matter; `type:` with an unknown kind is of front matter."""
     written = match["key"]
     key, sign, negative = written.lower(), match["sign"].replace("：", ":"), bool(match["not"])
     value = next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None).strip()
@@ -127,7 +127,7 @@ def _filter(match: re.Match[str], keys: Callable[[], Collection[str]]) -> Filter
 
 
 def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
-    """Raise ConfigError for a filter that nothing could satisfy, because its value means nothing."""
+    """Raise ConfigError for a filter with a value that no note can satisfy."""
     for item in filters:
         match item:
             case Filter("in", name, ":") if name not in collections:
@@ -143,7 +143,7 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
 
 
 def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
-    """Say which filters have a key that no note has, or a path at which none lies."""
+    """Warn of filters with a key that no note has, or a path without notes."""
     quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
     found: dict[str, str] = {}
     for item in filters:
@@ -169,7 +169,7 @@ def day(text: str, now: date) -> date:
 
 
 def one_day(text: str, now: date) -> date:
-    """The day that a text names. Raises ConfigError for a time of several days, and for none."""
+    """The day that a text names. Raises ConfigError for several days and for an unknown date."""
     first, last = _span("on", text, now)
     if first != last:
         raise ConfigError("on", message("date.several", "{value!r} is more than one day", value=text))
@@ -220,7 +220,7 @@ def _scope(index: Index, group: Filter, items: Sequence[Filter], now: date) -> S
 
 
 def without_session(index: Index, session: str) -> Scope:
-    """Everything but what was noted of a session."""
+    """The passages of all sessions but one."""
     return Scope((Not(_said(index, [Filter("session", session, "=")])),))
 
 
@@ -232,7 +232,7 @@ def _notes(index: Index, items: Sequence[Filter]) -> In:
 
 
 def _said(index: Index, items: Sequence[Filter]) -> Scope:
-    """What entries say of themselves; front matter speaks for passages that do not say it."""
+    """The passages whose annotations satisfy a filter; front matter counts for passages without the key."""
     key = items[0].key
     own = {
         passage: annotations[key]
@@ -261,7 +261,7 @@ def _either(passages: Iterable[int], others: Scope) -> Scope:
 
 
 def _in_path(fact: NoteFacts, item: Filter) -> bool:
-    """Whether a glob covers a note: by its path as hits show it, or inside its collection."""
+    """Tell if a glob covers a note: by its path as hits show it, or inside its collection."""
     covers = _globs(item.value.removeprefix("./").rstrip("/"))
     own = fact.collection == WORKSPACE_COLLECTION
     return covers(fact.path) or (not own and covers(f"{fact.collection}/{fact.path}"))

@@ -1,7 +1,7 @@
 """One answer to a question: the language model writes it from what was recalled, and cites it by number.
 
-The model is given nothing but the question and the passages, which are framed as data. What comes back is
-checked: numbers that it was not given are taken out and named.
+The model gets the question and the passages, framed as data. Its answer is checked: numbers of passages that
+it did not get are taken out and named.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import ConfigError, NoModel
@@ -20,13 +21,13 @@ from commonplace.redaction import recalled
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
 from commonplace.search import pack, wording
-from commonplace.search.language_model import LanguageModel
 from commonplace.types import Answer, Recall
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.providers.llm.base import Completion
+    from commonplace.providers.llm.client import Client
 
 PURPOSE = "answer"
 MAX_TOKENS = 1024  # a few sentences, and room for models that think first
@@ -40,7 +41,6 @@ _CITED = re.compile(
     rf"|[ \t]?[\[【〔［](?P<numbers>{_ONE}(?:\s*[,，、;]\s*{_ONE})*)[\]】〕］](?!\()",
     re.DOTALL,
 )
-_RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 
 
 class Cited(NamedTuple):
@@ -55,27 +55,34 @@ class Writer:
     """Asks the language model of the settings, opened once, for whoever asks a workspace."""
 
     def __init__(self, workspace: Workspace, settings: Settings) -> None:
-        """Bind to settings; nothing is opened before a question is to be answered."""
-        self._llm = LanguageModel(workspace, settings)
+        """Bind to settings; the model is opened for the first answer."""
+        self._workspace, self._settings = workspace, settings
+
+    @cached_property
+    def _llm(self) -> Client:
+        from commonplace.providers import opening
+
+        llm = opening.open_llm(self._workspace, self._settings)
+        assert llm is not None
+        return llm
 
     def check(self, text: str) -> None:
-        """Raise NoModel where none is set, ConfigError for a question that must not be sent to one."""
-        if not self._llm.is_set:
+        """Raise NoModel without a language model, ConfigError for a question with a secret."""
+        if self._settings.llm.provider == "none":
             raise NoModel("an answer")
         if isinstance(text, str) and holds_secret(text):
             told = "holds what looks like a secret, so it was sent to nobody; ask without it"
             raise ConfigError("text", told)
 
     def answer(self, recall: Recall, today: date) -> Answer:
-        """Answer from a recall; nothing recalled, nobody is asked.
+        """Answer from a recall; without hits the model is not called.
 
         Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError.
         """
         answer = Answer(recall.query, "", weak=recall.weak, stale=recall.stale, warnings=recall.warnings)
         if not recall.hits:
             return answer
-        llm = self._llm.load()
-        completion = llm.complete(
+        completion = self._llm.complete(
             messages(recall, today), max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE
         )
         text = screen.clean(without_thoughts(completion.text)).strip()
@@ -84,7 +91,7 @@ class Writer:
             answer,
             text=cited.text,
             citations=tuple(recall.hits[number - 1] for number in cited.numbers),
-            model=llm.name,
+            model=self._llm.name,
             given=len(recall.hits),
             invented=cited.invented,
             tokens_in=completion.tokens_in,
@@ -94,7 +101,7 @@ class Writer:
 
 
 def messages(recall: Recall, today: date) -> tuple[Message, ...]:
-    """Compose what the model is asked: the passages by number, in the frame of a recall, and the question."""
+    """Compose the messages for the model: numbered passages in the frame of a recall, and the question."""
     return prompting.load("answer").messages(
         passages=pack.numbered(recall.hits),
         question=recalled.disarm(wording.asked(recall.query)),
@@ -114,10 +121,10 @@ def cite(text: str, given: int) -> Cited:
         for number in _numbers(match["numbers"]):
             if not 1 <= number <= given:
                 invented.append(number)
-                continue
-            if number not in numbers:
+            elif number not in numbers:
                 numbers.append(number)
-            known.append(f"[{numbers.index(number) + 1}]")
+            if number in numbers:
+                known.append(f"[{numbers.index(number) + 1}]")
         blank = match[0][:1] if match[0][:1] in " \t" and known else ""
         return blank + "".join(dict.fromkeys(known))
 
@@ -129,14 +136,14 @@ def _numbers(group: str) -> list[int]:
     """The numbers of a citation; a range stands for all of it, unless it is longer than any recall."""
     numbers: list[int] = []
     for part in re.split(r"[,，、;]", group):
-        ends = _RANGE.search(part)
-        first, last = (int(ends[1]), int(ends[2])) if ends else (int(part), int(part))
+        first, *further = map(int, re.findall(r"\d+", part))
+        last = further[0] if further else first
         numbers += range(first, last + 1) if first <= last < first + 100 else [first, last]
     return numbers
 
 
 def _doubts(cited: Cited, completion: Completion) -> Sequence[str]:
-    """What a reader should know of an answer."""
+    """Warnings about an answer."""
     doubts = []
     if cited.invented:
         listed = ", ".join(f"[{number}]" for number in cited.invented)

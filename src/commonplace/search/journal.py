@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Kind = Literal["search", "recall"]
 
 LONGEST = 1000  # characters of a question that are kept
-MOST_HITS = 100  # of a question; nobody opens more
+MOST_HITS = 100  # of a question; people open fewer
 _BUSY_S = 0.05  # what a question may wait for other writers, which take a millisecond
 _REST_S = 1.0  # how long a file that could not be written is left alone: others answer in less than that wait
 _KEEP_S = 90 * 86_400
@@ -64,7 +64,7 @@ _asking = threading.local()
 
 @contextmanager
 def asked_by(agent: str) -> Iterator[None]:
-    """Record what this thread asks as an agent's, until the block ends, where a memory names none itself."""
+    """Record questions of this thread as an agent's until the block ends, unless the memory names one."""
     former, _asking.agent = getattr(_asking, "agent", ""), agent
     try:
         yield
@@ -243,7 +243,7 @@ def question(text: str) -> str:
     """Return what is kept of a question: no secret, no private part, and of a long one its beginning."""
     from commonplace.redaction import redact
 
-    # Read before it is cut, so that no half of a secret is left that nothing recognises any more.
+    # Redacted before it is cut: half of a secret would not be recognised.
     begun = text[: 4 * LONGEST].encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     return redact.redact(redact.strip_private(begun))[0].strip()[:LONGEST]
 

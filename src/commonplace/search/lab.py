@@ -1,4 +1,4 @@
-"""What measurements set otherwise than a memory in use."""
+"""Settings of measurements that differ from those of a memory in use."""
 
 from __future__ import annotations
 

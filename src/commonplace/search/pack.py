@@ -1,7 +1,7 @@
 """Hits to the block of text that goes into a prompt: framed, dated, cited, inside a token budget.
 
 A block has the best passages whole, or three layers: whole passages for the best, snippets for the middle,
-rows with references for the rest. Nothing is said in it twice.
+rows with references for the rest, without repetitions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ROWS = "More notes, by reference:"
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where
 # words decide alone, scores fall much faster, and the same share would cost a Chinese set .19.
 FLOOR = 0.3
-# Where nothing clearly answers, more passages hold no more: of sixty questions to a sample vault as many
+# Without a clear answer more passages do not help: of sixty questions to a sample vault as many
 # have their answer in 8 as in 14, and a sixth more of the tokens are from notes that answer.
 WEAK_HITS = 8
 CLEAR_BESIDE = 0.7  # what scores less than this much of a guess that is left out is no clear answer
@@ -52,14 +52,14 @@ LEAST_BEST, NEAR_BEST = 0.3, 0.6
 SHORT, CLEAR_OF_SHORT = 8, 1.5
 OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
 
-# A hit and the layers taken so far to the layers that the hit may stand in, the fullest first.
+# From a hit and the layers taken so far to the layers that the hit may have, the fullest first.
 _Layers = Callable[[Hit, Sequence[str]], Iterator[tuple[str, Hit | None]]]
 
 
 class Block(NamedTuple):
-    """The text of a block, the hits as they stand in it (best first) with the layer of each.
+    """The text of a block, its hits as shown (best first) with the layer of each.
 
-    `left_out` counts what did not fit, `repeated` what is not shown in full because it is said already.
+    `left_out` counts hits that did not fit, `repeated` those that repeat others in whole or in part.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 def near_best(message: str, result: SearchResult) -> SearchResult:
     """Keep the hits that answer a message about as well as the best one, if that does at all.
 
-    What triggers and instructions call for comes however little it answers.
+    Hits of triggers and instructions stay whatever they score.
     """
     from commonplace.search import wording
 
@@ -88,18 +88,18 @@ def recall(
 ) -> Recall:
     """Compose the block of a search, with the warnings of the search. Raises ConfigError for a form.
 
-    A `strict` one is empty where nothing clearly answers.
+    A `strict` one is empty without a clear answer.
     """
     form = form or settings.layer
     if form not in FORMS:
         raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
-    # Without what is tentative, unless wanted, and what no longer holds, unless nothing else answers.
+    # Without tentative hits, unless wanted, and without outdated ones, unless these are all.
     guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in result.hits if hit not in guesses]
     hits = [hit for hit in hits if OUTDATED.isdisjoint(hit.labels)] or hits
     best, guess = (max((hit.score for hit in some), default=0.0) for some in (hits, guesses))
     weak = result.weak or best < CLEAR_BESIDE * guess
-    if weak:  # of a strict search comes what triggers and instructions call for though nothing answers
+    if weak:  # a strict search still returns hits of triggers and instructions
         hits = [] if strict and not result.weak else worth_telling(hits)[:WEAK_HITS]
     block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query)
     least = min((hit.score for hit in block.hits), default=0.0)
@@ -143,7 +143,7 @@ def mix(hits: Sequence[Hit], budget: int, question: str) -> Block:
 
 
 def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
-    """Take hits in the first layer in which they fit, without what is said already."""
+    """Take hits in the first layer in which they fit, without repetitions."""
     chosen: list[tuple[str, Hit]] = []
     repeats = Repeats()
     left_out = repeated = 0
@@ -173,7 +173,7 @@ def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
 
 
 def _quarters(layer: str, hit: Hit) -> int:
-    """What a hit adds to a block at most, in quarters of tokens: less where it goes on from another."""
+    """The most that a hit adds to a block, in quarters of tokens; less where it continues another."""
     text = _harmless(render.row(hit).text) if layer == INDEX else framed([hit]).removeprefix(OPENING)
     return tokens.quarters(text) + 1
 
@@ -185,14 +185,14 @@ def _text(chosen: Sequence[tuple[str, Hit]]) -> str:
 
 
 def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
-    """Leave out hits that say nothing by themselves, and those that say far less than the best."""
+    """Leave out hits without a statement, and those that score far less than the best."""
     telling = [hit for hit in hits if not _is_structure(hit, hits)]
     least = FLOOR * telling[0].score if telling else 0.0
     return [hit for hit in telling if hit.score >= least or all(f.name != "meaning" for f in hit.factors)]
 
 
 def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
-    """Tell whether a hit says nothing: the day of a note without text, front matter beside another hit."""
+    """Tell if a hit has no statement: a heading with a day, front matter of a note with another hit."""
     if hit.text.startswith("#") and hit.text.strip("# \n") in ("", hit.date):
         return True
     is_front = hit.start_line == 1 and hit.text.startswith("---\n")
@@ -205,7 +205,7 @@ def framed(chosen: Sequence[Hit], rest: str = "") -> str:
 
 
 def enclosed(texts: Iterable[str]) -> str:
-    """Put texts into the frame, none of which can close it."""
+    """Put texts into the frame, disarmed so that they cannot close it."""
     return "\n".join([OPENING, *map(_harmless, texts), CLOSING])
 
 
@@ -261,9 +261,9 @@ def _around(text: str, pattern: re.Pattern[str] | None) -> tuple[int, str]:
 
 
 def shortened(hit: Hit, budget: int) -> Hit | None:
-    """Cut the text of a hit, at lines where possible, until the block of it alone fits; None if none does.
+    """Cut the text of a hit, at lines where possible, until a block with it alone fits; None if it cannot.
 
-    `…` stands in the place of what is left out.
+    `…` marks the cut.
     """
 
     def begun(length: int, mark: str) -> Hit:
@@ -342,5 +342,5 @@ def _cite(hit: Hit) -> str:
 
 @lru_cache(256)  # a block is composed anew with each hit that may fit into it
 def _harmless(text: str) -> str:
-    """Text that can neither close the frame it stands in nor steer the terminal it may be printed on."""
+    """Disarm a text: it can neither close its frame nor control a terminal."""
     return disarm(screen.clean(text))

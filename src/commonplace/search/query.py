@@ -1,4 +1,4 @@
-"""What a person typed, as a question the index can answer; nothing typed is ever a syntax error.
+"""Questions as people type them, parsed for the index; a syntax error is impossible.
 
 Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found where a passage
 holds them; `-word`, `-"phrase"` and `NOT word` must not, `word*` matches beginnings. `AND` and `OR` demand
@@ -40,8 +40,8 @@ MAX_ITEMS = 128  # words of a question with operators
 MAX_OPTIONS = 16  # exclusions that are looked up among the notes
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
-# What a person typed counts twice as much as what a language model made of it: a wider question finds more,
-# and its best hit must not displace what answers the question as it was asked.
+# The question as typed counts twice as much as a line of a language model: a wider question finds more, and
+# its best hit must not displace the answer to the question itself.
 TYPED, EXPANDED = 1.0, 0.5
 
 _TOKEN = lazy(
@@ -54,7 +54,7 @@ IDENTIFIER = 5  # characters at least
 _WORD = re.compile(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
-# A dash before one letter or a number is an option of a command (-i) or a sign (-71), and excludes nothing.
+# A dash before one letter or a number is an option of a command (-i) or a sign (-71), not an exclusion.
 _OPTION = lazy(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
@@ -63,8 +63,8 @@ class Query(NamedTuple):
     """A parsed question.
 
     `words` is the question without operators, exclusions and filters, for the embedder; `terms` are phrases
-    to look for, alternatives of each other; `spellings` are other ways to write them: they find and rank, and
-    count for nothing where they are not found. `required` and `excluded` are FTS5 expressions that a hit
+    to look for, alternatives of each other; `spellings` are other ways to write them: they find and rank, but
+    do not lower a score where they are missing. `required` and `excluded` are FTS5 expressions that a hit
     must, or must not, match; `quoted` are the phrases that `required` is made of, if it is; `operators` (AND,
     OR) and `unwanted` are as they were typed.
     """
@@ -94,7 +94,7 @@ class Query(NamedTuple):
 
     @property
     def lists(self) -> bool:
-        """Whether it asks for all that its filters cover, or its exclusions leave, beside days alone."""
+        """True if it asks for all that its filters cover, or its exclusions leave."""
         if not (self.filters or self.excluded) or self.required or self.prefixes:
             return False
         from commonplace.search.filters import DATES
@@ -104,12 +104,12 @@ class Query(NamedTuple):
 
     @property
     def only_excludes(self) -> bool:
-        """Whether it says what is not wanted and nothing else."""
+        """True for exclusions alone."""
         return self.lists and not self.filters
 
     @property
     def first_person(self) -> bool:
-        """Whether the person who asks speaks of themselves (in English)."""
+        """True if the person who asks speaks of themselves (in English)."""
         return not stopwords.FIRST_PERSON.isdisjoint(self.spoken)
 
     @property
@@ -119,7 +119,7 @@ class Query(NamedTuple):
 
     @property
     def identifies(self) -> bool:
-        """Whether it is one long word with digits, as identifiers are (`KES-158`), or a telephone number."""
+        """True for one long word with digits, as identifiers are (`KES-158`), and for a telephone number."""
         word = self.words.strip()
         is_long = len(word) >= IDENTIFIER and len(word.split()) == 1
         return (is_long and any(map(str.isdigit, word))) or bool(identifiers.telephone(word))
@@ -154,7 +154,7 @@ class Line(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether it says exactly what must be found."""
+        """True if it demands exact matches."""
         return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
 
 
@@ -165,7 +165,7 @@ def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
 
 
 def plain(text: str) -> Query:
-    """Take a text by its words alone: nothing in it is an operator, a demand or a filter."""
+    """Take a text by its words alone, without operators, demands and filters."""
     words = " ".join(text.split())
     return Query(text, words, tuple(terms(words)))
 
@@ -206,7 +206,7 @@ def parse(
     """Parse whatever a person typed.
 
     Where it matters, `keys` looks up the front matter's, in lower case, and `is_option` whether a note holds
-    a word with a dash before it behind other words, as options of commands stand there.
+    the word with a dash before it, as an option of a command.
     """
     text, filters = _filters(clean(text), keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
@@ -231,7 +231,7 @@ def _operated(items: Sequence[_Item], *, filtered: bool) -> tuple[list[_Item], t
     """Make exclusions of NOT; keep AND and OR between two things, and return which there are.
 
     In a sentence they are words: one has words that carry it, such as *the* and *is*, or is in capitals with
-    words side by side. Elsewhere an operator without an operand says nothing.
+    words side by side. Elsewhere an operator without an operand is ignored.
     """
     if not any(item.operator for item in items):
         return list(items), ()
@@ -294,7 +294,7 @@ def _alternatives(wanted: Sequence[_Item]) -> Query:
 
 
 def may_filter(text: str) -> bool:
-    """Whether a text may hold filters: a dialogue has none."""
+    """Tell if a text may hold filters: a dialogue does not."""
     return len(text) <= DIALOGUE_CHARACTERS and any(sign in text for sign in ":：<>=")
 
 
@@ -333,7 +333,7 @@ def _word(word: str, sign: str = "") -> _Item:
 
 
 def _is_speech(phrase: str) -> bool:
-    """Whether quotation marks hold what somebody said, or stand around it, rather than a phrase to be found.
+    """Tell if quotation marks hold speech, or enclose it, rather than a phrase to be found.
 
     Where one mark of a dialogue is missing, the others pair the wrong way, and hold the blank between two.
     """
@@ -344,7 +344,7 @@ def _is_speech(phrase: str) -> bool:
 def terms(text: str) -> list[str]:
     """The words worth looking for, once each, in the order of the question.
 
-    Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
+    Stop words are dropped (unless there are no other words), identifiers stand whole before their parts, CJK
     runs become bigrams.
     """
     text = language.compose(_POSSESSIVE.sub("", text))
@@ -377,7 +377,7 @@ def with_mark(text: str) -> str:
 
 
 def latin(text: str) -> str:
-    """The part of a text that a model for Latin scripts can read; all of it where there is none."""
+    """The part of a text that a model for Latin scripts can read; all of it if that is empty."""
     return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text
 
 
@@ -403,7 +403,7 @@ def _words(plain: str) -> Iterator[str]:
 
 
 class Dated(NamedTuple):
-    """The days that a question names, whether it asks for nothing else, and what is left of its words.
+    """The days that a question names, whether it asks for these alone, and the rest of its words.
 
     `naming` are passages of other days whose text names these, each with the earliest.
     """
@@ -415,12 +415,12 @@ class Dated(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """Whether it names one of them, by which notes of other days may speak of it."""
+        """True if it names one of them, so that notes of other days may name it too."""
         return any(span.named for span in self.spans)
 
 
 def days(query: Query, now: date | None, *, coming: bool = False) -> Dated | None:
-    """Return the days of a question as seen from `now` (default: today), or None if it names none.
+    """Return the days of a question as seen from `now` (default: today), or None without days.
 
     With `coming` those without a year may lie ahead.
     """
@@ -458,7 +458,7 @@ def readings(query: Query, now: date | None) -> list[Dated]:
 def spelled(query: Query, days: Sequence[Span]) -> Query:
     """Return a question with the other ways to write its days, by which notes of others may speak of them.
 
-    A feast is asked for by its shortest name, 中秋 for 中秋节: what holds the longer one holds it too.
+    A feast goes by its shortest name, 中秋 for 中秋节: texts with the longer one hold it too.
     """
     from commonplace.language import dates, holidays
 
@@ -480,7 +480,7 @@ def _renamed(query: Query, written: str, name: str) -> Query:
 
 
 def _asks_of_days(text: str) -> bool:
-    """Whether a text asks for nothing more than what was noted on some days."""
+    """Tell if a text asks for the notes of some days and has no other subject."""
     days = rules.words("asking_of_days", rules.spoken(text))
     asking, asking_wide = stopwords.ENGLISH | days, stopwords.CHINESE_CHARACTERS | days
     words = _WORD.findall(language.fold(_POSSESSIVE.sub("", text)).lower())

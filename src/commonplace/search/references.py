@@ -13,7 +13,6 @@ from posixpath import dirname, join, normpath
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
 from commonplace.base.root import is_hidden
-from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
@@ -31,33 +30,25 @@ _WILD = frozenset("*?[{")
 _COMMA = r",(?![^{}]*\})"  # outside of braces
 
 
-def key_of(store: Store, path: str) -> Key:
+def source_of(store: Store, path: str) -> tuple[Source, str]:
     """Return the collection and the path in it of a path as it is shown.
 
     Of a file of the workspace and one of a collection, the one that is indexed; the workspace's, if both are.
     """
+    own, *further = store.sources
     head, _, rest = path.partition("/")
-    source = next((source for source in store.sources[1:] if source.name == head), None)
+    source = next((source for source in further if source.name == head), None)
     if not rest or source is None:
-        return WORKSPACE, path
-    own = store.sources[0]
-    if not os.path.lexists(os.path.join(own.root, path)) or (
-        not own.covers(path) and source.covers(rest) and os.path.lexists(os.path.join(source.root, rest))
-    ):
-        return head, rest
-    return WORKSPACE, path
+        return own, path
+    is_own = os.path.lexists(os.path.join(own.root, path))
+    is_indexed = source.covers(rest) and os.path.lexists(os.path.join(source.root, rest))
+    return (own, path) if is_own and (own.covers(path) or not is_indexed) else (source, rest)
 
 
-def format_of(store: Store, path: str) -> str:
-    """Return the format of the transcript at a path as it is shown; empty for any other file."""
-    collection, inner = key_of(store, path)
-    return _source(store, collection).format_of(inner)
-
-
-def is_indexed(store: Store, path: str) -> bool:
-    """Whether the settings have the file at a path as it is shown indexed, so that a search may cite it."""
-    collection, inner = key_of(store, path)
-    return _source(store, collection).covers(inner)
+def key_of(store: Store, path: str) -> Key:
+    """Return the same as the index names it."""
+    source, inner = source_of(store, path)
+    return source.name, inner
 
 
 def find(store: Store, reference: Reference) -> tuple[str, str]:
@@ -68,18 +59,16 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     """
     if reference.docid:
         collection, path = _named_by(store, reference.docid)
-        return shown(collection, path), os.path.join(_source(store, collection).root, path)
-    collection, path = key_of(store, reference.path)
-    root = _source(store, collection).root
-    path = as_written(root, path)
-    absolute = os.path.join(root, path)
-    if collection != WORKSPACE and not os.path.lexists(absolute):
-        path = _later(store, collection, path)
-        absolute = os.path.join(root, path)
-    outside = ".." in path.split("/") or os.path.isabs(path)
-    if collection == WORKSPACE and not outside and not os.path.lexists(absolute):
-        raise _missing(store, path)
-    return shown(collection, path), absolute
+        source = next(source for source in store.sources if source.name == collection)
+        return shown(collection, path), os.path.join(source.root, path)
+    source, path = source_of(store, reference.path)
+    path = as_written(source.root, path)
+    if not os.path.lexists(os.path.join(source.root, path)):
+        if source is not store.sources[0]:
+            path = _later(store, source.name, path)
+        elif ".." not in path.split("/") and not os.path.isabs(path):
+            raise _missing(store, path)
+    return shown(source.name, path), os.path.join(source.root, path)
 
 
 def _later(store: Store, collection: str, path: str) -> str:
@@ -110,16 +99,17 @@ def pictures(store: Store, note: str, name: str) -> Iterator[str]:
     """
     from urllib.parse import unquote
 
-    collection, path = key_of(store, note)
-    root = _source(store, collection).root
+    source, path = source_of(store, note)
     names = dict.fromkeys((name, unquote(name)))
     for place in [*(join(dirname(path), one) for one in names), *(one.lstrip("/") for one in names)]:
         place = normpath(place)
         if not (place.startswith(("/", "..")) or is_hidden(place)):
-            yield os.path.join(root, as_written(root, place))
+            yield os.path.join(source.root, as_written(source.root, place))
     ends = tuple(f"/{caseless(normpath(one)).lstrip('/')}" for one in names)
-    found = [one for one in walked(root) if caseless(f"/{one}").endswith(ends)]
-    yield from (os.path.join(root, one) for one in sorted(found, key=lambda one: (one.count("/"), one)))
+    found = [one for one in walked(source.root) if caseless(f"/{one}").endswith(ends)]
+    yield from (
+        os.path.join(source.root, one) for one in sorted(found, key=lambda one: (one.count("/"), one))
+    )
 
 
 def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
@@ -129,29 +119,30 @@ def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
     """
     from commonplace.markdown import references, wiki
 
-    if link := wiki.link(text):
+    missing: NoteNotFound | None = None
+    if (link := wiki.link(text)) is None:
+        wanted = references.parse_reference(text)
+        name, _, place = wanted.path.partition("#")
+        try:
+            path, absolute = find(store, wanted)
+            if not (name and place) or os.path.lexists(absolute):
+                return replace(wanted, path=path), "", absolute
+        except NoteNotFound as error:
+            missing = error
+        if not (name and place):
+            raise missing or _missing(store, wanted.path)
+        link = wiki.Link(name, place)
+    try:
         wanted = references.Reference(linked(store, link))
         return wanted, link.place, find(store, wanted)[1]
-    wanted = references.parse_reference(text)
-    name, _, place = wanted.path.partition("#")
-    missing: NoteNotFound | None = None
-    try:
-        path, absolute = find(store, wanted)
-        if not (name and place) or os.path.lexists(absolute):
-            return replace(wanted, path=path), "", absolute
     except NoteNotFound as error:
-        missing = error
-    if name and place:
-        with suppress(NoteNotFound):
-            own = references.Reference(linked(store, wiki.Link(name, place)))
-            return own, place, find(store, own)[1]
-    raise missing or _missing(store, wanted.path)
+        raise missing or error from None
 
 
 def linked(store: Store, link: Link) -> str:
     """Return the shown path of the note that a link names: by its path or the end of it, an alias, its title.
 
-    Of several the one whose path is shortest. Raises NoteNotFound for none, and for several as short.
+    Of several the one with the shortest path. Raises NoteNotFound if it is missing or ambiguous.
     """
     store.freshen()
     rows = {shown(row.collection, row.path): row for row in store.index.notes()}
@@ -184,7 +175,7 @@ def _aliases(metadata: Mapping[str, object]) -> set[str]:
 
 
 def _named_by(store: Store, docid: str) -> Key:
-    """The first note of a docid. Raises NoteNotFound for none, and where several contents have it."""
+    """The first note of a docid. Raises NoteNotFound if it is missing, or several contents have it."""
     store.freshen()
     notes = store.index.notes(docids=[docid])
     if not notes or len({note.hash for note in notes}) > 1:
@@ -194,7 +185,7 @@ def _named_by(store: Store, docid: str) -> Key:
 
 
 def _missing(store: Store, path: str) -> NoteNotFound:
-    """What to raise where no note is named so: near misses, or how words are looked for."""
+    """The error for a missing note, with near misses, or with the way to search for words."""
     from shlex import quote
 
     from commonplace.markdown.references import reads_as_words
@@ -209,17 +200,13 @@ def _near(store: Store, path: str) -> list[str]:
     """Names of notes that a path may have meant: near as a whole, else near by the file's name."""
     from difflib import get_close_matches
 
-    known = {shown(state.collection, state.path) for state in store.scan()}
+    known = {state.shown for state in store.scan()}
     named = {name.rpartition("/")[2]: name for name in sorted(known)}
     close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
     return [named.get(name, name) for name in close]
 
 
-def _source(store: Store, collection: str) -> Source:
-    return next(source for source in store.sources if source.name == collection)
-
-
-# --- notes one by one -----------------------------------------------------------------------------------
+# --- lists ----------------------------------------------------------------------------------------------
 
 
 def notes(index: Index, *, apart: bool = False) -> list[NoteInfo]:
@@ -231,9 +218,8 @@ def notes(index: Index, *, apart: bool = False) -> list[NoteInfo]:
 
     with index.transaction(write=False):
         rows, days = index.notes(), facts.days(index)
-    rows.sort(key=lambda row: shown(row.collection, row.path))
     infos: list[NoteInfo] = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: shown(row.collection, row.path)):
         info = NoteInfo(
             shown(row.collection, row.path), row.collection, row.title, row.date, row.size, row.lines,
             row.hash[:DOCID], tuple(days[row.collection, row.path]),
@@ -264,29 +250,25 @@ def _conversations(info: NoteInfo, metadata: str) -> list[NoteInfo]:
 def below(notes: Iterable[NoteInfo], under: str) -> Iterator[NoteInfo]:
     """Keep the notes of a collection, below a folder, of a path, or that a glob matches; empty: all."""
     under = composed(under.strip().removeprefix("./").rstrip("/"))
-    matches = Globs([under]) if _is_glob(under) else None
+    matches = Globs([under]) if not _WILD.isdisjoint(under) else None
     for note in notes:
         inside = f"{composed(note.file)}/".startswith(f"{under}/") or composed(note.collection) == under
         if under in ("", ".", note.path) or inside or (matches and matches(note.file)):
             yield note
 
 
-def _is_glob(text: str) -> bool:
-    return not _WILD.isdisjoint(text)
-
-
 def expand(references: Iterable[str], known: Sequence[NoteInfo]) -> list[str]:
     """Take lists with commas apart, and put the notes that a glob matches in its place.
 
-    A glob that matches none stays as it is, to be told.
+    A glob without matches stays as it is, for the error.
     """
     named = {note.path for note in known}
-    lists = ([one] if one in named else re.split(_COMMA, one) for one in references)
-    parts = (part.strip() for listed in lists for part in listed)
     expanded: list[str] = []
-    for reference in filter(None, parts):
-        glob = _is_glob(reference) and reference not in named
-        expanded += [note.file for note in below(known, reference) if glob] or [reference]
+    for listed in references:
+        for part in [listed] if listed in named else re.split(_COMMA, listed):
+            if reference := part.strip():
+                is_glob = reference not in named and not _WILD.isdisjoint(reference)
+                expanded += [note.file for note in below(known, reference) if is_glob] or [reference]
     return list(dict.fromkeys(expanded))
 
 

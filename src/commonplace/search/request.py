@@ -1,4 +1,4 @@
-"""What one search asks for: one value from the command line, Python and the servers down to the pipeline.
+"""The request of one search: one value from the command line, Python and the servers down to the pipeline.
 
 Field names, defaults and limits stand here. The arguments of `Memory.search` and of `Memory.recall`, the
 options of the command line (`cli/flags.py`) and the schema of `memory_search` are tested against it.
@@ -32,16 +32,15 @@ _ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
 
 
 class Request(NamedTuple):
-    """A question and what is said beside it; None leaves a choice to the settings.
+    """A question with its options; None leaves a choice to the settings.
 
-    `limit` is the most hits (`search.limit`), `min_score` the score below which nothing is a hit, 0 to 1
-    (`search.min_score`, otherwise the calibrated threshold), `now` the day that dates are told from
+    `limit` is the most hits (`search.limit`), `min_score` the least score of a hit, 0 to 1
+    (`search.min_score`, otherwise the calibrated threshold), `now` the day that dates are counted from
     (today). `rerank` says who reads the best hits again (`search.rerank`), `expand` whether a language model
     widens the question (`search.expand`). No `collections` are all that are not excluded. `history` takes in
-    struck text, `as_of` what held at the end of a day and nothing later. With `strict` nothing is a hit where
-    nothing clearly answers. `lines` are those of a question
-    that is made of several; they are read from `text`, or added to it by an expansion. What was noted of
-    `without_session` is no candidate.
+    struck text, `as_of` keeps to the text that held at the end of a day. With `strict` there are hits only
+    for a clear answer. `lines` are added to the text by an expansion. Notes of the session
+    `without_session` are left out.
     """
 
     text: str
@@ -61,12 +60,12 @@ class Request(NamedTuple):
 
     @property
     def past(self) -> bool:
-        """Whether it asks for more than what stands now."""
+        """True if it asks for more than the standing text of today."""
         return self.history or self.as_of is not None
 
     @property
     def today(self) -> date | None:
-        """The day that ends and ages are told from; None for the real one."""
+        """The day for ends and ages; None for the real one."""
         return self.as_of or self.now
 
     def check(self, collections: Collection[str]) -> None:
@@ -89,7 +88,7 @@ class Request(NamedTuple):
 
 
 def check_text(name: str, value: object) -> None:
-    """Raise ConfigError for what is no text."""
+    """Raise ConfigError unless a value is a text."""
     check_kind(name, value, str, _TEXT)
 
 
@@ -144,11 +143,11 @@ def _refused(name: str, value: object, allowed: str) -> ConfigError:
 
 
 class Outcome:
-    """What came of a request: hits, the level that answered, all that was ranked, warnings.
+    """The outcome of a request: hits, the level that answered, all ranked passages, warnings.
 
     `timings_ms` says where the time went, in milliseconds a stage. `confidence` is the best score against
-    what nonsense reaches in this memory, see `search.confidence`; None where it was not measured. Of a
-    `listing` nothing was ranked.
+    what nonsense reaches in this memory, see `search.confidence`; None where it was not measured. A
+    `listing` is not ranked.
     """
 
     __slots__ = ("confidence", "hits", "level", "listing", "ranked", "timings_ms", "warnings")

@@ -6,7 +6,7 @@ opens sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* to
 writes it large as well. Of names that are equally near those of the owner's notes come before those of
 reference. A warning says who is taken for whom.
 
-A name that stands there once is one if it is long, both write it large, a single letter differs, and no other
+A name that occurs once counts if it is long, both write it large, a single letter differs, and no other
 name is near: of short words too many are one letter from another.
 """
 
@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
 from commonplace.base.expressions import lazy
-from commonplace.base.tuples import NamedTuple
 from commonplace.search import query
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SHORTEST, LONG = 3, 7  # letters of a name, and of one in which two may differ
 MOST = 16  # words of a question that are looked up
-TIMES = 2  # as often must a name be written that nobody speaks under, unless it is long
+TIMES = 2  # occurrences that make a name, unless it is a speaker or long
 PASSAGES = 100  # with such a name that are read: they show whether it is written small as well
 LONGEST = 30  # letters of a name whose neighbours are looked up: some 1,600 then
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"  # the module `string` costs a start 1 ms
@@ -37,10 +37,10 @@ _WORD = lazy(r"[^\W\d_]+")
 
 
 def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
-    """Return the words of a question that may be names which no note holds, and whether each surely is one.
+    """Return the words of a question that may be names missing in all notes, and if each is one for sure.
 
-    They are written large, or nothing in the question is. The first word is large in any case. What
-    stands in `dates`, the parts of the question that are dates, is no name.
+    They are written large, or the whole question is small. The first word is large in any case. Words of
+    `dates`, the parts of the question that are dates, are left out.
     """
     dated = {word for text in dates for word in _WORD.findall(text)}
     words = list(dict.fromkeys(_WORD.findall(asked.words)))
@@ -55,7 +55,7 @@ def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) ->
 
 
 def neighbours(word: str) -> list[str]:
-    """Return all words one letter away from a long one, in lower case; none of another."""
+    """Return all words one letter away from a long one, in lower case; empty for a short one."""
     word = word.lower()
     if not LONG <= len(word) <= LONGEST:
         return []
@@ -68,81 +68,50 @@ def neighbours(word: str) -> list[str]:
     return sorted({*one_less, *swapped, *changed, *one_more} - {word})
 
 
-class _Name(NamedTuple):
-    """A name in the candidates: how often it stands there, if inside a sentence, if in own notes."""
-
-    times: int
-    inside: bool
-    own: bool
-
-    def may_be(self, name: str, word: str, *, is_name: bool) -> bool:
-        """Whether it may be what a word of the question means, as far as one can tell without its letters."""
-        if self.times >= TIMES:
-            return (self.inside or is_name) and abs(len(name) - len(word)) <= 2
-        are_long = len(name) >= LONG and len(word) >= LONG
-        return self.inside and are_long and word[0].isupper() and abs(len(name) - len(word)) <= 1
-
-
 def meant(
     words: Mapping[str, bool], candidates: Sequence[Candidate], reference: Collection[int] = ()
 ) -> dict[str, str]:
     """Return what each word is taken for, where a name in the candidates is near enough.
 
-    `reference` are those of them that are no notes of the owner.
+    `reference` are those of them that are no notes of the owner. Who speaks is a name wherever it stands.
     """
-    names = _names(candidates, reference)
-    near: dict[str, list[tuple[int, bool, int, str]]] = {}
-    for word, is_name in words.items():
-        distances = (
-            (distance(word.lower(), name.lower()), not one.own, -one.times, name)
-            for name, one in names.items()
-            if one.may_be(name, word, is_name=is_name)
-        )
-        near[word] = sorted(one for one in distances if one[0] <= allowed(word))
-    # What is written small as well is no name; few candidates are near, so that only these are looked for.
-    lower = "|".join({re.escape(name.lower()) for each in near.values() for *_, name in each})
-    common = re.compile(rf"\b(?:{lower})\b")
-    small = {word for own in candidates for word in common.findall(own.text)} if lower else set()
+    times, inside, own = Counter[str](), set[str](), set[str]()
+    for one in candidates:
+        speakers = {word.title() for word in _WORD.findall(one.traits.speakers)}
+        large = _OPENING.findall(one.text)
+        times.update([*large, *(TIMES * [*speakers])])
+        inside.update(speakers, _INSIDE.findall(one.text))
+        own.update(() if one.id in reference else (*large, *speakers))
     chosen: dict[str, str] = {}
-    for word, each in near.items():
-        left = [one for one in each if one[-1].lower() not in small]
-        often = [name for _, _, count, name in left if -count >= TIMES]
-        once = [name for steps, _, _, name in left if steps == 1] if len(left) == 1 else []
+    for word, is_name in words.items():
+        near: list[tuple[int, bool, int, str]] = []
+        for name, count in times.items():
+            may_be_once = name in inside and word[0].isupper() and min(len(name), len(word)) >= LONG
+            may_be = (name in inside or is_name) if count >= TIMES else may_be_once
+            steps = distance(word.lower(), name.lower()) if may_be else LONGEST
+            if steps <= allowed(word) and not _is_small(name, candidates):
+                near.append((steps, name not in own, -count, name))
+        often = [name for _, _, count, name in sorted(near) if -count >= TIMES]
+        once = [name for steps, *_, name in near if steps == 1] if len(near) == 1 else []
         if often or once:
             chosen[word] = (often or once)[0]
     return chosen
 
 
-def respelled(asked: Query, names: dict[str, str]) -> Query:
+def _is_small(name: str, candidates: Iterable[Candidate]) -> bool:
+    """Tell if some passage writes a word in small letters, so that it is not a name."""
+    small = re.compile(rf"\b{re.escape(name.lower())}\b")
+    return any(small.search(one.text) for one in candidates)
+
+
+def respelled(asked: Query, names: Mapping[str, str]) -> Query:
     """The question with the names that are meant."""
-
-    def mend(text: str) -> str:
-        return _WORD.sub(lambda match: names.get(match[0], match[0]), text)
-
-    words = mend(asked.words)
-    terms = dict.fromkeys(word for term in asked.terms for word in _terms(term, names))
-    return asked._replace(text=mend(asked.text), words=words, terms=tuple(terms))
-
-
-def _terms(term: str, names: dict[str, str]) -> list[str]:
     lower = {word.lower(): name for word, name in names.items()}
-    return query.terms(lower[term]) if term in lower else [term]
-
-
-def _names(candidates: Iterable[Candidate], reference: Collection[int]) -> dict[str, _Name]:
-    """What may be a name in some passages; who speaks is a name wherever it stands."""
-    names, inside, own = Counter[str](), set[str](), set[str]()
-    for one in candidates:
-        for label in one.traits.speakers.split("\n"):
-            speakers = {word.title() for word in _WORD.findall(label)}
-            names.update(dict.fromkeys(speakers, TIMES))
-            inside.update(speakers)
-            own.update(speakers if one.id not in reference else ())
-        large = _OPENING.findall(one.text)
-        names.update(large)
-        inside.update(_INSIDE.findall(one.text))
-        own.update(large if one.id not in reference else ())
-    return {name: _Name(count, name in inside, name in own) for name, count in names.items()}
+    words, text = (
+        _WORD.sub(lambda word: names.get(word[0], word[0]), part) for part in (asked.words, asked.text)
+    )
+    terms = (query.terms(lower[term]) if term in lower else [term] for term in asked.terms)
+    return asked._replace(text=text, words=words, terms=tuple(dict.fromkeys(chain.from_iterable(terms))))
 
 
 def allowed(word: str) -> int:

@@ -1,4 +1,4 @@
-"""What a question's terms are worth in this index: which to look for, what a full match would score."""
+"""The weights of a question's terms in an index: which to look for, the score of a full match."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, 
 def _ideal(counted: Sequence[tuple[int, str]], total: int, *, wide: bool) -> tuple[float, float]:
     """The BM25 of a full match, and the share of it by terms of the question's language alone.
 
-    A term that nobody wrote and that holds a Chinese function word is none.
+    A term without occurrences that holds a Chinese function word is left out.
     """
     noise = stopwords.CHINESE_CHARACTERS
     weights = [
@@ -114,7 +114,7 @@ def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, f
 def idf(count: int, total: int) -> float:
     """Inverse document frequency: as FTS5 has it, and as Lucene has it in a small memory.
 
-    Lucene adds 1 inside the logarithm, so that no term weighs nothing.
+    Lucene adds 1 inside the logarithm, so that every term has a weight.
     """
     return math.log(1 + _odds(count, total)) if total < SMALL_MEMORY else fts5_idf(count, total)
 

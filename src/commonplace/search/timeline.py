@@ -1,4 +1,4 @@
-"""What surrounds a moment: passages of dated notes in the order of their days, files and lines."""
+"""The passages around a moment: of dated notes, in the order of their days, files and lines."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anc
 def around(store: Store, anchor: str, before: int, after: int, now: date | None = None) -> Timeline:
     """Return what surrounds a reference as `get` takes it, or a day or longer time in any words for it.
 
-    So many passages before and after. Raises NoteNotFound where nothing has a date, for a note without one,
+    So many passages before and after. Raises NoteNotFound if no note has a date, for a note without one,
     for one that is not indexed and for lines that it does not have.
     """
     stale, index = store.freshen(), store.index
     today = now or date.today()
     earlier: Sequence[Moment] = ()
+    own: Sequence[Moment]
     later: Sequence[Moment] = ()
     if (span := _span(store, anchor, today)) is None:
         try:
@@ -53,8 +54,7 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             first = bisect_left(notes, span.first.isoformat(), key=_day)
             last = bisect_right(notes, span.last.isoformat(), key=_day)
             own = [*_all(index, notes[first:last], today)]
-            if span.last > today or not own:
-                own += _naming(index, span, today)
+            own = [*own, *(_naming(index, span, today) if span.last > today or not own else ())]
             warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         else:
             notes = _in_order(index, references.shown(*key))
@@ -92,9 +92,9 @@ def _span(store: Store, anchor: str, today: date) -> Span | None:
 def _in_order(index: Index, asked: str) -> list[NoteRow]:
     """Dated notes by day, once for each day that entries in them say; of a day the workspace's own first."""
     every = {(note.collection, note.path): note for note in index.notes()}
-    days = {(*key, note.date) for key, note in every.items() if note.date}
+    days = {(*key, str(note.date)) for key, note in every.items() if note.date}
     dated = index.sources(index.select(Scope((Has("day"),)))).values()
-    days |= {(source.collection, source.path, source.date) for source in dated}
+    days |= {(source.collection, source.path, str(source.date)) for source in dated}
     notes = [every[collection, path]._replace(date=day) for collection, path, day in days]
     notes.sort(key=lambda n: (n.date, n.collection != WORKSPACE, n.collection, n.path))
     if not notes:

@@ -1,15 +1,16 @@
 """Several workspaces asked as one: what each answers, named by where it is from, in one order.
 
-What another workspace than the home holds is cited as `NAME:path`, and read by that. Scores of workspaces
-are told apart by what nonsense reaches in each: one that holds nothing clear beside one that does is silent.
-One that fails is a warning, and the others answer.
+Notes of other workspaces than the home are cited and read as `NAME:path`. Scores are calibrated in each
+workspace: where one answers clearly, those without a clear answer are left out. A workspace that fails is a
+warning; the others answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 
 from commonplace.base.errors import CommonplaceError, NoteNotFound, UnknownCollection
 from commonplace.base.expressions import lazy
@@ -28,7 +29,7 @@ _LINES = lazy(r"\d+(?:-\d*|:\d+)?")  # of a reference, which no path is
 
 
 def split(reference: str, names: Collection[str]) -> tuple[str, str]:
-    """Return the workspace that a reference begins with, and the rest; no name where it names none."""
+    """Return the workspace that a reference begins with, and the rest; an empty name without one."""
     name, colon, rest = reference.strip().partition(":")
     is_named = bool(colon and rest) and name in names and not _LINES.fullmatch(rest)
     return (name, rest) if is_named else ("", reference)
@@ -48,13 +49,13 @@ def each(work: Mapping[str, Callable[[], _Answer]]) -> tuple[dict[str, _Answer],
             errors[name] = error
     if not answers:
         raise next(iter(errors.values()))
-    # A workspace without a collection of that name, or without a note of that day, answers nothing.
+    # A workspace without a collection of that name, or without a note of that day, is left out.
     silent = (UnknownCollection, NoteNotFound)
     return answers, [f"{name}: {one}" for name, one in errors.items() if not isinstance(one, silent)]
 
 
 def reading(name: str, read: Callable[[str], Excerpt], reference: str) -> Excerpt:
-    """Read a reference in another workspace, whose name stands before all that is said of it."""
+    """Read a reference in another workspace; paths in the result begin with its name."""
     try:
         excerpt = read(reference)
     except NoteNotFound as error:
@@ -77,26 +78,36 @@ def search(
 ) -> SearchResult:
     """Ask each workspace, the home's first, and return the best hits of all of them, at most `limit`."""
     home = next(iter(asks))
-    work = {
-        name: _asking(ask, of) for name, ask in asks.items() if (of := _within(request, name)) is not None
-    }
-    if not work:
-        work = {home: _asking(asks[home], request)}  # which says what is unknown
+    requests = {name: own for name in asks if (own := _within(request, name)) is not None}
+    # If the collection exists in no workspace, the home names those that exist.
+    work = {name: partial(asks[name], own) for name, own in (requests or {home: request}).items()}
     results, failures = each(work)
     listings = [name for name, one in results.items() if one.listing and one.hits]
     clear = [name for name, one in results.items() if one.hits and not one.weak]
     chosen = listings or clear or list(results)
     hits = [_of(name, hit, is_home=name == home) for name in chosen for hit in results[name].hits]
-    every, first = list(results.values()), results[chosen[0]]
-    # Of a day that some have notes of, nobody is told that others have none.
-    speaking = {name: results[name] for name in listings} or results
+    if listings:  # whose hits have no score: by day, as each workspace lists them
+        lists = [[hit.date or "" for hit in results[name].hits] for name in listings]
+        hits.sort(key=lambda hit: hit.date or "", reverse=any(days[0] > days[-1] for days in lists))
+    else:
+        hits.sort(key=lambda hit: -hit.score)
+    every = list(results.values())
+    # If some have notes of a day, the others do not warn that they lack such notes.
+    warnings = [
+        warning if name == home else f"{name}: {warning}"
+        for name in listings or results
+        for warning in results[name].warnings
+    ]
+    timings_ms = Counter[str]()
+    for one in every:
+        timings_ms.update(one.timings_ms)
     return replace(
-        first,
-        hits=tuple(_in_order(hits, is_listing=bool(listings))[:limit]),
+        results[chosen[0]],
+        hits=tuple(hits[:limit]),
         level=max(one.level for one in every),
         stale=sum(one.stale for one in every),
-        warnings=(*_warnings(speaking, home), *failures),
-        timings_ms=_timings(every),
+        warnings=(*warnings, *failures),
+        timings_ms=dict(timings_ms),
         all_tokens=sum(one.all_tokens for one in every),
         expanded=tuple(dict.fromkeys(line for one in every for line in one.expanded)),
         confidence=max((one.confidence for one in every if one.confidence is not None), default=None),
@@ -105,12 +116,8 @@ def search(
     )
 
 
-def _asking(ask: Callable[[Request], SearchResult], request: Request) -> Callable[[], SearchResult]:
-    return lambda: ask(request)
-
-
 def _within(request: Request, name: str) -> Request | None:
-    """A request as one workspace is asked it, `NAME:collection` as its own; None where it names others'."""
+    """The request for one workspace, with `NAME:collection` as its own; None if it names only others'."""
     if not request.collections:
         return request
     parts = [(one, *one.partition(":")) for one in request.collections]
@@ -124,36 +131,6 @@ def _of(name: str, hit: Hit, *, is_home: bool) -> Hit:
         return replace(hit, workspace=name)
     others = tuple(place._replace(path=f"{name}:{place.path}") for place in hit.others)
     return replace(hit, workspace=name, path=f"{name}:{hit.path}", others=others)
-
-
-def _in_order(hits: Sequence[Hit], *, is_listing: bool) -> list[Hit]:
-    """The best first; of a listing, whose hits have no score, by day as each workspace lists them."""
-    if not is_listing:
-        return sorted(hits, key=lambda hit: -hit.score)
-    pairs = [
-        (one.date or "", other.date or "")
-        for one, other in pairwise(hits)
-        if one.workspace == other.workspace
-    ]
-    newest_first = any(day > later for day, later in pairs)
-    return sorted(hits, key=lambda hit: hit.date or "", reverse=newest_first)
-
-
-def _warnings(results: Mapping[str, SearchResult], home: str) -> list[str]:
-    """What the searches say, each with its workspace unless that is the home."""
-    return [
-        warning if name == home else f"{name}: {warning}"
-        for name, result in results.items()
-        for warning in result.warnings
-    ]
-
-
-def _timings(results: Iterable[SearchResult]) -> dict[str, float]:
-    sums: dict[str, float] = {}
-    for result in results:
-        for stage, took_ms in result.timings_ms.items():
-            sums[stage] = sums.get(stage, 0.0) + took_ms
-    return sums
 
 
 # --- time -----------------------------------------------------------------------------------------------

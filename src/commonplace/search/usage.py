@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.search import journal
@@ -156,60 +156,49 @@ def lines_used(path: Path, note: str) -> list[tuple[int, int, int]]:
 # --- what is new in it ----------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
-    """A question of the record: when (seconds of the epoch), by whom, what was found and where."""
+class Use(NamedTuple):
+    """A question of the record, or lines that were read (`get`): who, when, where, how many hits or lines.
 
-    at: float
-    kind: Kind
-    agent: str
-    question: str
-    hits: int
-    tokens: int
-    all_tokens: int
-    ms: float
-    places: tuple[str, ...] = ()
+    `at` is in seconds of the epoch.
+    """
 
-
-class Opened(NamedTuple):
-    """Lines of a note that were read: when, by whom, where, how many."""
-
+    kind: Kind | Literal["get"]
     at: float
     agent: str
-    place: str
-    lines: int
+    places: tuple[str, ...]
+    found: int
+    question: str = ""
+    tokens: int = 0
+    all_tokens: int = 0
+    ms: float = 0.0
 
 
-class News(NamedTuple):
-    """What was recorded behind some rows, and the last rows by now: of a question and of an opening."""
+def news(path: Path, rows: tuple[int, int] | None, most: int) -> tuple[list[Use], tuple[int, int]]:
+    """Return what a record got behind some rows, or the last of it, and its last rows now.
 
-    questions: tuple[Asked, ...]
-    openings: tuple[Opened, ...]
-    rows: tuple[int, int]
+    At most so many questions and so many openings, each oldest first. Rows that were deleted meanwhile are
+    given again to others: where fewer are left than were seen, what comes next is news.
 
-
-def news(path: Path, rows: tuple[int, int] | None, most: int) -> News:
-    """Return what a record got behind some rows, or the last of it, at most so many of each; oldest first.
-
-    Rows that were deleted meanwhile are given again to others: where fewer are left than were seen, what
-    comes next is news. Raises NoteUnreadable.
+    Raises NoteUnreadable.
     """
     if not path.exists():
-        return News((), (), (0, 0))
+        return [], (0, 0)
     with patient(path) as database, database.reading() as connection:
 
         def behind(columns: str, table: str, seen: int | None) -> tuple[list[Any], int]:
             last = connection.execute(f"SELECT ifnull(max(id), 0) FROM {table}").get
             seen = last - most if seen is None else min(seen, last)
-            statement = f"SELECT id, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT ?"
+            statement = f"SELECT id, at, agent, {columns} FROM {table} WHERE id > ? ORDER BY id LIMIT ?"
             found = _rows(connection, statement, seen, most)
             return found, found[-1][0] if found else seen
 
-        asked, last_asked = behind(", ".join(Asked._fields[:-1]), "questions", rows and rows[0])
-        read, last_read = behind("at, agent, path, start_line, end_line", "openings", rows and rows[1])
-        places = "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 10"
-        questions = [
-            Asked._make([*row, tuple(cite(*hit) for hit in _rows(connection, places, id_))])
-            for id_, *row in asked
+        columns = "kind, hits, question, tokens, all_tokens, ms"
+        asked, last_asked = behind(columns, "questions", rows and rows[0])
+        read, last_read = behind("path, start_line, end_line", "openings", rows and rows[1])
+        hits = "SELECT path, start_line, end_line FROM hits WHERE question = ? ORDER BY rank LIMIT 10"
+        uses = [
+            Use(kind, at, agent, tuple(cite(*hit) for hit in _rows(connection, hits, id_)), *rest)
+            for id_, at, agent, kind, *rest in asked
         ]
-    openings = [Opened(at, agent, cite(note, a, b), b - a + 1) for _, at, agent, note, a, b in read]
-    return News(tuple(questions), tuple(openings), (last_asked, last_read))
+    uses += [Use("get", at, agent, (cite(*place),), place[2] - place[1] + 1) for _, at, agent, *place in read]
+    return uses, (last_asked, last_read)

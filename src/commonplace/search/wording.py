@@ -1,8 +1,8 @@
 """The words of a message: what a person wrote to an agent, as a question without a query language.
 
-A message is no query. Nothing in it is an operator, a filter, an exclusion or a demand. Pasted output does
-not drown what was asked: of a message with enough words of its own it is left out, and of a long one the
-questions come first, then the last sentence, the first, and the others backwards.
+A message is not a query: operators, filters, exclusions and demands in it are words. Pasted output does not
+drown the question: it is left out of a message with enough words of its own, and of a long one the questions
+come first, then the last sentence, the first, and the others backwards.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from commonplace.search import query
 
 LONGEST = 200_000  # characters that are read, half from either end: what lies between is pasted
 MOST = 1000  # characters of the words; about what a model reads of a question
-ENOUGH = 2  # terms of its own with which a message needs nothing of what was pasted into it
+ENOUGH = 2  # terms of its own with which a message does without its pasted text
 MOST_PASTED = 300  # characters of that where it does
 _OPENING = 3  # words of a sentence of which one asks: *so what is*, *ok, where do*
-_BLOCK = 5  # lines one after the other of which none ends as a sentence does
+_BLOCK = 5  # lines one after the other without the end of a sentence
 _PROSE = 0.75  # share of letters and blanks from which a line may be written by a person
 _BLANK = str.maketrans("()*", "   ")
 _FENCE = ("```", "~~~")
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
 
 def asked(message: str, most: int = MOST) -> str:
     """Return what a message asks, about `most` characters: its own words, with pasted ones if it has few."""
-    message = public(message)  # whole: of its words alone nobody could tell which of them are secret
+    message = public(message)  # whole: single words do not show which of them are secret
     rows = message.splitlines()
     if len(message) > LONGEST:  # without the lines that are cut
         half = LONGEST // 2
@@ -66,9 +66,9 @@ def asked(message: str, most: int = MOST) -> str:
 
 
 def focused(message: str) -> Iterator[str]:
-    """Yield parts of a message to ask for, one after the other, where nothing answers the whole.
+    """Yield parts of a message to ask for, one after the other, if the whole has no answer.
 
-    Its questions, and what stands beside them where they say little (*is this safe?*). Without a question
+    Its questions, with the other sentences if they say little (*is this safe?*). Without a question
     what a person wrote of it, or its first sentence.
     """
     own, pasted = _apart(public(message)[:LONGEST].splitlines())
@@ -112,7 +112,7 @@ def _is_prose(row: str) -> bool:
 
 
 def _blocks(rows: Sequence[str]) -> Iterator[range]:
-    """Runs of at least `_BLOCK` lines of which none is blank or ends as a sentence does."""
+    """Runs of at least `_BLOCK` lines without a blank line and without the end of a sentence."""
     first = 0
     for at, row in enumerate([*rows, ""]):
         if not row.strip() or row.rstrip()[-1] in _ENDS:

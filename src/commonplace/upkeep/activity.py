@@ -185,15 +185,13 @@ class Activities:
         signature = [_signature(Path(f"{self._record}{end}")) for end in ("", "-wal")]
         if signature == self._signature:
             return
-        news = usage.news(self._record, self._rows, most)
-        self._signature, self._rows = signature, news.rows
-        for one in news.questions:
+        uses, self._rows = usage.news(self._record, self._rows, most)
+        self._signature = signature
+        for one in uses:
             yield Activity(
-                one.kind, _moment(one.at), one.agent, one.places[:MOST_PLACES], one.hits,
+                one.kind, _moment(one.at), one.agent, one.places[:MOST_PLACES], one.found,
                 one.question, one.tokens, one.all_tokens, round(one.ms, 1),
             )  # fmt: skip
-        for opening in news.openings:
-            yield Activity("get", _moment(opening.at), opening.agent, (opening.place,), opening.lines)
 
     def _new_runs(self) -> Iterator[Run]:
         for name in journal.names(self._workspace):
