@@ -40,15 +40,7 @@ from commonplace.search.journal import count_late as count_late
 from commonplace.search.lab import DEFAULT as NO_LAB
 from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen
-from commonplace.search.request import (
-    Request,
-    check_day,
-    check_kind,
-    check_moment,
-    check_text,
-    check_whole,
-    several,
-)
+from commonplace.search.request import Request, check_whole
 from commonplace.storage import state
 from commonplace.types.progress import Progress, silent
 
@@ -253,14 +245,8 @@ class Memory:
 
         from commonplace.notes import layout
         from commonplace.storage.files import Busy
-        from commonplace.types import Entry, Provenance
+        from commonplace.types import Entry
 
-        check_text("text", text)
-        for name, place in (("section", section), ("heading", heading)):
-            check_text(name, place or "")
-        check_moment("now", now)
-        if provenance is not None:
-            check_kind("provenance", provenance, Provenance, 'a commonplace.types.Provenance(by="agent")')
         now = now or datetime.now()
         day = _one_day(on, now.date())
         write = partial(
@@ -358,9 +344,6 @@ class Memory:
 
         from commonplace.edit import correct as correcting
 
-        check_text("old", old)
-        check_text("new", new)
-        check_moment("now", now)
         self._store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
@@ -387,9 +370,7 @@ class Memory:
         after a crash. Raises NoteUnreadable if a note cannot be written; the days before it are.
         """
         from commonplace.notes import layout
-        from commonplace.types import Entry
 
-        entries = several("entries", entries, Entry, "a list of commonplace.types.Entry")
         self._store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
@@ -413,7 +394,6 @@ class Memory:
         from commonplace.edit.forget import erase
         from commonplace.types import Erasure, Selection
 
-        check_moment("now", now)
         self.workspace.check_there()
         is_list = isinstance(what, Iterable) and not isinstance(what, str)
         given: Any = what if is_list or isinstance(what, Erasure) else [what]
@@ -589,7 +569,6 @@ class Memory:
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         check_whole("budget", budget)
-        check_text("text", text)
         request = Request(
             wording.words(text), RECALL_CANDIDATES, collections=_names(collections), now=now, rerank=rerank,
             expand=expand, as_of=_day(as_of, now), strict=strict, without_session=without_session,
@@ -642,7 +621,6 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
-        check_text("reference", reference)
         found = self._read(reference)
         self._journal.opened(self._own_excerpts([found]))
         return found
@@ -698,15 +676,13 @@ class Memory:
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
         """
-        references = several("references", references, str, "a list of references")
-        wanted = places.expand(references, self.notes())
+        wanted = places.expand([references] if isinstance(references, str) else references, self.notes())
         found = places.gather(wanted, self._read, max_bytes)
         self._journal.opened(self._own_excerpts(found.excerpts))
         return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
-        check_text("under", under)
         return listing(self, under)[0]
 
     def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
@@ -715,8 +691,6 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
-        check_text("anchor", anchor)
-        check_day("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
         if not self._others or name == self.name != "":
@@ -967,7 +941,6 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     """The last day of a time in any form that the filter `after:` takes, as seen from `now`."""
     if not isinstance(when, str):
         return when
-    check_day("now", now)
     from datetime import date
 
     from commonplace.search import filters
@@ -978,7 +951,6 @@ def _day(when: date | str | None, now: date | None) -> date | None:
 def _one_day(on: date | str | None, today: date) -> date | None:
     """The day that an entry is about, as seen from `today`. Raises ConfigError for several and for none."""
     if not isinstance(on, str):
-        check_day("on", on)
         return on
     from commonplace.search import filters
 

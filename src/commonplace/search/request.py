@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from commonplace.base.errors import ConfigError, UnknownCollection
@@ -19,15 +19,11 @@ from commonplace.types.results import MODES, Level, Mode
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
-    from typing import TypeVar
 
     from commonplace.search.query import Line
     from commonplace.search.ranking import Ranked
     from commonplace.types.results import Hit
 
-    _Kind = TypeVar("_Kind")
-
-_TEXT = "a text"
 _ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
 
 
@@ -69,9 +65,7 @@ class Request(NamedTuple):
         return self.as_of or self.now
 
     def check(self, collections: Collection[str]) -> None:
-        """Raise ConfigError for a value of another type or outside its limits; UnknownCollection."""
-        if not isinstance(self.text, str):
-            raise _refused("text", self.text, _TEXT)
+        """Raise ConfigError for a value outside its limits, UnknownCollection."""
         for name, allowed in _ALLOWED.items():
             if (value := getattr(self, name)) not in allowed:
                 known = ", ".join(filter(None, allowed))
@@ -80,58 +74,15 @@ class Request(NamedTuple):
             check_whole("limit", self.limit)
         if self.min_score is not None and not (_is_number(self.min_score) and 0 <= self.min_score <= 1):
             raise _refused("min_score", self.min_score, "a number from 0 to 1")
-        check_day("now", self.now)
-        check_day("as_of", self.as_of)
         for name in self.collections:
             if name not in collections:
                 raise UnknownCollection(name, list(collections))
 
 
-def check_text(name: str, value: object) -> None:
-    """Raise ConfigError unless a value is a text."""
-    check_kind(name, value, str, _TEXT)
-
-
-def check_kind(name: str, value: object, kind: type, allowed: str) -> None:
-    """Raise ConfigError for a value of another kind."""
-    if not isinstance(value, kind):
-        raise _refused(name, value, allowed)
-
-
-def several(name: str, values: object, kind: type[_Kind], allowed: str) -> tuple[_Kind, ...]:
-    """Return values of a kind. Raises ConfigError for others, and for a text, which is a list of letters."""
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        raise _refused(name, values, allowed)
-    taken: tuple[_Kind, ...] = tuple(values)
-    if not all(isinstance(value, kind) for value in taken):
-        raise _refused(name, list(taken), allowed)
-    return taken
-
-
 def check_whole(name: str, value: object) -> None:
-    """Raise ConfigError for what is no whole number from 0."""
+    """Raise ConfigError unless a value is a whole number from 0."""
     if not (_is_number(value) and isinstance(value, int) and value >= 0):
         raise _refused(name, value, "a whole number from 0")
-
-
-def check_day(name: str, value: object) -> None:
-    """Raise ConfigError for what is neither a day nor None; one with a time of day compares with no day."""
-    if value is None:
-        return
-    from datetime import date, datetime  # few questions name one
-
-    if not isinstance(value, date) or isinstance(value, datetime):
-        raise _refused(name, value, "a datetime.date, as datetime.date(2026, 11, 20)")
-
-
-def check_moment(name: str, value: object) -> None:
-    """Raise ConfigError for what is neither a moment nor None."""
-    if value is None:
-        return
-    from datetime import datetime
-
-    if not isinstance(value, datetime):
-        raise _refused(name, value, "a datetime.datetime, as datetime.datetime(2026, 11, 20)")
 
 
 def _is_number(value: object) -> bool:
