@@ -214,11 +214,11 @@ def test_a_workspace_that_moved_is_not_made_again(plain: Memory, root: Path) -> 
     assert plain.search("quince").hits
 
 
-def test_entries_may_come_from_anything_that_yields_them(plain: Memory) -> None:
-    assert plain.capture(Entry(text, at=NOON) for text in ("a sloe",))  # type: ignore[arg-type]
+def test_reports_are_copied_and_say_nothing_of_json(plain: Memory) -> None:
     for report in (plain.sync(), plain.get_many(["MEMORY.md"])):
         assert "JSON" not in repr(report)
         assert copy.copy(report) == report
+    assert plain.get_many("MEMORY.md,memory/*") == plain.get_many(["MEMORY.md", "memory/*"])
 
 
 def test_a_scan_that_took_long_holds_for_a_while(

@@ -40,7 +40,7 @@ from commonplace.search.journal import count_late as count_late
 from commonplace.search.lab import DEFAULT as NO_LAB
 from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen
-from commonplace.search.request import Request, check_whole
+from commonplace.search.request import Request, check_time, check_whole
 from commonplace.storage import state
 from commonplace.types.progress import Progress, silent
 
@@ -247,6 +247,7 @@ class Memory:
         from commonplace.storage.files import Busy
         from commonplace.types import Entry
 
+        check_time("now", now, "datetime")
         now = now or datetime.now()
         day = _one_day(on, now.date())
         write = partial(
@@ -344,6 +345,7 @@ class Memory:
 
         from commonplace.edit import correct as correcting
 
+        check_time("now", now, "datetime")
         self._store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
@@ -394,6 +396,7 @@ class Memory:
         from commonplace.edit.forget import erase
         from commonplace.types import Erasure, Selection
 
+        check_time("now", now, "datetime")
         self.workspace.check_there()
         is_list = isinstance(what, Iterable) and not isinstance(what, str)
         given: Any = what if is_list or isinstance(what, Erasure) else [what]
@@ -691,6 +694,7 @@ class Memory:
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
+        check_time("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
         if not self._others or name == self.name != "":
@@ -941,6 +945,7 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     """The last day of a time in any form that the filter `after:` takes, as seen from `now`."""
     if not isinstance(when, str):
         return when
+    check_time("now", now)
     from datetime import date
 
     from commonplace.search import filters
@@ -951,6 +956,7 @@ def _day(when: date | str | None, now: date | None) -> date | None:
 def _one_day(on: date | str | None, today: date) -> date | None:
     """The day that an entry is about, as seen from `today`. Raises ConfigError for several and for none."""
     if not isinstance(on, str):
+        check_time("on", on)
         return on
     from commonplace.search import filters
 

@@ -21,7 +21,7 @@ NOTES = {
     "<private>\n- The alarm code at the cottage is 5512 these days.\n</private>\n"
     f"- The deploy token of the gateway is {SECRET} until 3 May.\n",
     "memory/2026-01-05.md": "# 2026-01-05\n\n- Moved the Kestrel gateway to port 8443.\n"
-    "- The same sentence stands twice on 7 June.\n\n```\nport of the example server = 9999\n```\n",
+    "- The same sentence stands twice on 7 June.\n\n```\nport of the example gateway server = 9999\n```\n",
     "memory/2026-01-06.md": "# 2026-01-06\n\n- The same sentence stands twice on 7 June.\n"
     "- 妈妈的生日是三月十二日，要买蛋糕。\n- 张伟在北京大学教物理课。\n",
     "draft.md": "- The draft is not indexed before 9 June at all.\n",

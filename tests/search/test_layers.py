@@ -44,7 +44,7 @@ def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, q
 
 
 def test_scores_and_counts_decide_the_layer() -> None:
-    scores = [0.9, 0.8, 0.7, 0.65, 0.6, 0.5, 0.45, 0.42, 0.41, 0.3]
+    scores = [0.9, 0.8, 0.6, 0.6, 0.55, 0.5, 0.45, 0.42, 0.41, 0.3]
     block = pack.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage")
     assert block.layers == ("full",) * 3 + ("snippet",) * 5 + ("index",) * 2
     assert [one.text for one in block.hits[-2:]] == ["", ""]

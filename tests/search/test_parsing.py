@@ -121,3 +121,21 @@ def test_halves_of_characters_and_nul_are_no_part_of_a_question() -> None:
 def test_options_and_signs_exclude_nothing(text: str) -> None:
     assert parse(text).excluded is None
     assert parse(f"{text} -coffee").excluded == '"coffee"'
+
+
+def test_who_is_spoken_of() -> None:
+    for text, first in [("my tea", True), ("What did I say?", True), ("Amy's tea", False), ("茶", False)]:
+        assert parse(text).first_person is first
+
+
+def test_filters_of_days_beside_words_that_ask_for_days_list_them() -> None:
+    for text, lists in [
+        ("on:yesterday", True),
+        ("what did I do on:yesterday", True),
+        ("what did I do in:memory", False),
+        ("tea on:yesterday", False),
+        ("-tea", True),
+        ("tea -coffee", False),
+        ("tea*", False),
+    ]:
+        assert parse(text).lists is lists, text

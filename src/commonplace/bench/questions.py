@@ -106,7 +106,7 @@ def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[Question]:
         for section in structure.sections(note):
             for number in _usable_lines(note, section):
                 said.setdefault(note.lines[number - 1].strip(), []).append(note.path)
-    words = {line: [word for word in terms(line) if not word.isdecimal()] for line in said}
+    words = {line: [word for word in terms(line) if len(word) > 1 and not word.isdecimal()] for line in said}
     times = Counter(word for line, places in said.items() for word in words[line] * len(places))
     drafts = []
     for line, places in said.items():

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, cast
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
-from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting
@@ -41,8 +40,6 @@ CLEAR, LEAD = 0.85, 0.15
 MOST: dict[Kind, tuple[int, int]] = {"lex": (4, 200), "vec": (2, 300), "hyde": (1, 600)}
 _MOST_ANSWER = 20_000  # characters that are looked at
 _NOT = "the question was not expanded"
-_UNSET = "no language model is set"
-_NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
 _FENCE = re.compile(r"^[ \t\r\f\v]*+```.*$", re.MULTILINE)
 # `lex: …` with what models put around it: bullets, numbers, quotation marks, emphasis.
 _TYPED = re.compile(
@@ -51,13 +48,6 @@ _TYPED = re.compile(
 )
 
 Answer = Callable[["Request"], "tuple[SearchResult, Outcome]"]
-
-
-class Expansion(NamedTuple):
-    """Further lines for a question, and the reason if there are not any."""
-
-    lines: tuple[Line, ...] = ()
-    warning: str = ""
 
 
 class Expander:
@@ -78,15 +68,15 @@ class Expander:
         assert llm is not None
         return llm
 
-    def expand(self, text: str) -> Expansion:
-        """Ask for further lines; a failure is the warning."""
+    def expand(self, text: str) -> tuple[tuple[Line, ...], str]:
+        """Ask for further lines; return them, and a warning if there are not any."""
         question = query.parse(text).words
         if not query.terms(question):
-            return Expansion()
+            return (), ""
         if not self.is_set:
-            return Expansion(warning=f"{_NOT}: {_UNSET}; {remedies.say('models.llm.named')}")
+            return (), f"{_NOT}: no language model is set; {remedies.say('models.llm.named')}"
         if MARK in text or holds_secret(text) or holds_secret(question):
-            return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
+            return (), f"{_NOT}: it holds what looks like a secret, so it was sent to nobody"
         languages = self._languages()
         written = " and ".join(languages) or "the language of the question"
         try:
@@ -97,9 +87,9 @@ class Expander:
                 purpose=PURPOSE,
             )
         except CommonplaceError as error:
-            return Expansion(warning=f"{_NOT} ({error})")
+            return (), f"{_NOT} ({error})"
         lines = tuple(_worthwhile(read(answer.text), question, both=len(languages) > 1))
-        return Expansion(lines, "" if lines else f"{_NOT}: the language model gave nothing of use")
+        return lines, "" if lines else f"{_NOT}: the language model gave nothing of use"
 
 
 def search(expander: Expander, request: Request, answer: Answer, *, always: bool) -> SearchResult:
@@ -119,14 +109,14 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
         if not expander.is_set or is_exact or _is_clear(outcome):
             return first
     began = time.perf_counter()
-    found = expander.expand(request.text)
+    lines, warning = expander.expand(request.text)
     spent = {"expansion": (time.perf_counter() - began) * 1000}
-    result = first if first and not found.lines else answer(request._replace(lines=found.lines))[0]
+    result = first if first and not lines else answer(request._replace(lines=lines))[0]
     return replace(
         result,
-        warnings=(*result.warnings, *filter(None, [found.warning])),
+        warnings=(*result.warnings, *filter(None, [warning])),
         timings_ms=spent | dict(result.timings_ms),
-        expanded=tuple(f"{line.kind}: {line.query.words}" for line in found.lines),
+        expanded=tuple(f"{line.kind}: {line.query.words}" for line in lines),
     )
 
 

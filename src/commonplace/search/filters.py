@@ -91,19 +91,14 @@ def split(text: str, keys: Callable[[], Collection[str]] = tuple) -> tuple[str, 
         if item is None:
             continue
         between = text[end : match.start()]
-        if filters and (joined := _JOINED.fullmatch(between)) and _is_same(filters[-1], item):
+        joined = _JOINED.fullmatch(between) if filters else None
+        if joined and filters[-1]._replace(value="", group=0) == item._replace(value=""):
             item = item._replace(group=filters[-1].group + (joined[1] == "AND"))
             between = " "
         rest += f"{between} "
         end = match.end()
         filters.append(item)
     return (rest + text[end:], tuple(dict.fromkeys(filters))) if filters else (text, ())
-
-
-def _is_same(one: Filter, other: Filter) -> bool:
-    """Tell if two filters are alternatives: same key and sign, no date, no comparison, not negative."""
-    single = one.negative or one.sign not in (":", "=") or one.is_date or one.is_as_of
-    return not single and one == other._replace(value=one.value, group=one.group)
 
 
 def _filter(match: re.Match[str], keys: Callable[[], Collection[str]]) -> Filter | None:

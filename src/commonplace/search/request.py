@@ -74,6 +74,8 @@ class Request(NamedTuple):
             check_whole("limit", self.limit)
         if self.min_score is not None and not (_is_number(self.min_score) and 0 <= self.min_score <= 1):
             raise _refused("min_score", self.min_score, "a number from 0 to 1")
+        check_time("now", self.now)
+        check_time("as_of", self.as_of)
         for name in self.collections:
             if name not in collections:
                 raise UnknownCollection(name, list(collections))
@@ -83,6 +85,17 @@ def check_whole(name: str, value: object) -> None:
     """Raise ConfigError unless a value is a whole number from 0."""
     if not (_is_number(value) and isinstance(value, int) and value >= 0):
         raise _refused(name, value, "a whole number from 0")
+
+
+def check_time(name: str, value: object, kind: str = "date") -> None:
+    """Raise ConfigError unless a value is of a kind of `datetime` (`date`, `datetime`), or None."""
+    if value is None:
+        return
+    import datetime  # few questions name a day
+
+    is_moment = isinstance(value, datetime.datetime)
+    if not (isinstance(value, datetime.date) and is_moment is (kind == "datetime")):
+        raise _refused(name, value, f"a datetime.{kind}, as datetime.{kind}(2026, 11, 20)")
 
 
 def _is_number(value: object) -> bool:

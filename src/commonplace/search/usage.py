@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.base.tuples import NamedTuple
@@ -78,37 +79,28 @@ def of(record: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | Non
             journal.drop_old(connection)
         with database.reading() as connection:
             ((began,),) = _rows(connection, "SELECT min(at) FROM questions")
-            return empty if began is None else _summed(connection, empty, notes, began, since)
-
-
-def _summed(
-    connection: apsw.Connection,
-    empty: Usage,
-    notes: Sequence[tuple[NoteInfo, float]],
-    began: float,
-    since: float,
-) -> Usage:
-    now_at = _places(note for note, _ in notes)
-    opened = {(id_, now_at(*note)) for id_, *note in _rows(connection, _OPENED, since)}
+            if began is None:
+                return empty
+            now_at = _places(note for note, _ in notes)
+            opened = {(id_, now_at(*note)) for id_, *note in _rows(connection, _OPENED, since)}
+            found, ever = (_found(_rows(connection, _FOUND, start), now_at) for start in (since, 0.0))
+            times = _rows(connection, "SELECT ms, hits FROM questions WHERE at >= ? ORDER BY ms", since)
+            counts = _days(_rows(connection, _COUNTS, since))
+            unanswered = _rows(connection, _UNANSWERED, since)
     openings = Counter(path for _, path in opened)
-    found, ever = (_found(_rows(connection, _FOUND, start), now_at) for start in (since, 0.0))
     uses = [NoteUse(path, count, openings[path]) for path, count in found.items()]
-    times = _rows(connection, "SELECT ms, hits FROM questions WHERE at >= ? ORDER BY ms", since)
-    days = _days(_rows(connection, _COUNTS, since))
-    return Usage(
-        empty.recording,
-        empty.store,
-        time.strftime("%Y-%m-%d", time.localtime(began)),
-        days,
+    return replace(
+        empty,
+        since=time.strftime("%Y-%m-%d", time.localtime(began)),
+        days=counts,
         answered=sum(hits > 0 for _, hits in times),
         opened=len({id_ for id_, _ in opened}),
         median_ms=float(times[len(times) // 2][0]) if times else 0.0,
-        tokens=sum(day.tokens for day in days),
-        all_tokens=sum(day.all_tokens for day in days),
+        tokens=sum(day.tokens for day in counts),
+        all_tokens=sum(day.all_tokens for day in counts),
         most_found=tuple(sorted(uses, key=lambda use: (-use.found, -use.opened, use.path))[:MOST]),
-        unanswered=tuple(Unanswered(*row) for row in _rows(connection, _UNANSWERED, since)),
+        unanswered=tuple(Unanswered(*row) for row in unanswered),
         never_found=tuple(note for note, changed in notes if changed < began and note.path not in ever),
-        late=empty.late,
     )
 
 
