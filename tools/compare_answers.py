@@ -1,4 +1,4 @@
-"""Compare two result files of `commonplace eval --out`: what differs, and whether chance would do the same.
+"""Compare two result files of `tools/evaluate.py --out`: what differs, and whether chance would do the same.
 
     python tools/compare_answers.py A B --queries FILE [--workspaces DIR] [--json]
 
@@ -47,7 +47,7 @@ def read_answers(path: Path) -> dict[str, Answer]:
         with questions.placed(place):
             id_, latency = questions.string(record, "id"), record.get("latency_ms", 0.0)
             if "results" not in record and "question" in record:
-                raise ValueError("a question, and no line of a run of `eval --out`")
+                raise ValueError("a question, and no line of a run of `evaluate.py --out`")
             if isinstance(latency, bool) or not isinstance(latency, int | float):
                 raise ValueError("'latency_ms' must be a number")
             answers[id_] = Answer(id_, questions.spans(record, "results"), latency)
