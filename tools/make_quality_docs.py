@@ -23,7 +23,7 @@ from measuring.evaluation import Evaluation, Options
 from measuring.questions import QuestionSet
 
 from commonplace import __version__
-from commonplace.search.ranking import DEFAULT
+from commonplace.search.ranking import DEFAULT, fitted
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURE = "r@2000c"
@@ -40,17 +40,17 @@ class Step:
     options: Options
 
 
-def ranked(name: str, **changes: object) -> Step:
-    """The default with some of its weights changed."""
-    return Step(name, Options(ranking=DEFAULT._replace(**changes)))
+def without(name: str, *features: str) -> Step:
+    """The default without some of its features."""
+    return Step(name, Options(ranking=DEFAULT._replace(weights=fitted() | dict.fromkeys(features, 0.0))))
 
 
 INSTALLED = "## As installed"
 PRESETS = tuple(Step(name, options) for name, options in presets.PRESETS.items())
 # One list by itself: over the same passages, with nothing of what ranks them further.
-PLAIN = DEFAULT._replace(
-    turns=0.0, beyond=0.0, section=0.0, speaker=0.0, owner=0.0, dated=0.0, updates=False, gated=False
-)
+AROUND = ("neighbours", "section", "speaker", "asks", "date", "words one by one")
+PLAIN = DEFAULT._replace(weights=fitted() | dict.fromkeys(AROUND, 0.0), updates=False, gated=False)
+RANKS = DEFAULT._replace(fusion="ranks", lexical=1 - DEFAULT.vector)
 OFF = {"search.rerank": "off"}
 BM25 = Step("BM25 alone", Options(ranking=PLAIN, mode="lexical", settings=OFF))
 VECTORS = Step("vectors alone", Options(ranking=PLAIN, mode="semantic", settings=OFF))
@@ -58,11 +58,11 @@ ABLATION = (
     Step("no vectors", Options(mode="lexical")),
     Step("no full text", Options(mode="semantic")),
     Step("not read again (no reranking)", Options(settings=OFF)),
-    ranked("rank fusion (k 60) for calibrated scores", fusion="ranks", lexical=1 - DEFAULT.vector),
-    ranked("no speaker, no owner", speaker=0.0, owner=0.0),
-    ranked("no neighbours, no section", turns=0.0, beyond=0.0, section=0.0),
-    ranked("no dates of the question", dated=0.0),
-    ranked("no newer statement before an older one", updates=False),
+    Step("rank fusion (k 60) for calibrated scores", Options(ranking=RANKS)),
+    without("no speaker, no owner", "speaker"),
+    without("no neighbours, no section", "neighbours", "section"),
+    without("no dates of the question", "date"),
+    Step("no newer statement before an older one", Options(ranking=DEFAULT._replace(updates=False))),
     Step("passages of 400 tokens for 60", Options(chunks=presets.OPENCLAW.chunks)),
 )
 
