@@ -26,3 +26,18 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server = pgserver.get_server(folder / "data", cleanup_mode="delete")
     yield server.get_uri()
     server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def milvus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Milvus: COMMONPLACE_TEST_MILVUS, or milvus-lite on loopback."""
+    if url := os.environ.get("COMMONPLACE_TEST_MILVUS"):
+        yield url
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lite = pytest.importorskip("milvus_lite.adapter.grpc.server")
+        server, db, port = lite.start_server_in_thread(str(tmp_path_factory.mktemp("milvus")), "127.0.0.1", 0)
+    yield f"milvus://127.0.0.1:{port}"
+    server.stop(grace=1)
+    db.close()

@@ -36,6 +36,10 @@ def examine(case: Case) -> Iterator[Finding]:
         yield Finding("index.file", "skipped", message("index.no_workspace", "no workspace, no index"))
         return
     path = case.workspace.index
+    if case.settings.index.url:
+        told = "the index is on a server: `commonplace status` asks it"
+        yield Finding("index.file", "skipped", message("index.on_server", told))
+        return
     if not path.exists():
         yield Finding("index.file", "warning", message("index.none", "there is no index yet"), SYNC)
         return

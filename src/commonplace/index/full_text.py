@@ -124,6 +124,8 @@ def count(phrase: Phrase, texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 def _count(phrase: Phrase, text: Sequence[str]) -> int:
     words, size = phrase.tokens, len(phrase.tokens)
+    if size == 1 and not phrase.begins:
+        return text.count(words[0])
     if not words:
         return 0
     exact = words[:-1] if phrase.begins else words

@@ -45,7 +45,7 @@ class Remote(NamedTuple):
             raise ConfigError("index.url", "holds a password; put it into a file, named by index.key")
         module = import_module(f"commonplace.index.{engine}.index")
         try:
-            index = module.open_index(self.url, identity, self.workspace, self.key)
+            index = module.open_index(self.url, identity, self.workspace, self.key, path)
             if index.begun and os.path.exists(path):
                 with closing(SqliteIndex(path, identity, readonly=True)) as file:
                     carry(file, index)

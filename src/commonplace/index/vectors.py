@@ -187,6 +187,8 @@ class Vectors:
 def carry(old: Index, new: Index) -> None:
     """Store the vectors of an index in another one, with what it notes of them."""
     with new.transaction():
+        if new.meta.get("model") != old.meta.get("model"):
+            new.vectors.clear()
         for name in ("model", "scripts", "contexts"):
             if name in old.meta:
                 new.meta[name] = old.meta[name]

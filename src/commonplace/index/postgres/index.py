@@ -48,7 +48,9 @@ class PostgresIndex(Server, Index):
 
     readonly = False
 
-    def __init__(self, url: str, identity: Mapping[str, str], workspace: str, key: Secret) -> None:
+    def __init__(
+        self, url: str, identity: Mapping[str, str], workspace: str, key: Secret, path: str = ""
+    ) -> None:
         """Open or make the index of a workspace; one that other rules redacted is emptied but for vectors.
 
         Raises IndexUnavailable where the server is away or may not be used so, MissingExtra.
@@ -60,7 +62,7 @@ class PostgresIndex(Server, Index):
         self._counted: tuple[int, int, float, dict[str, tuple[int, int]]] = (-1, 0, 0, {})
         noted = {name: self.meta.get(name) for name in identity}
         changed = [name for name, value in identity.items() if noted[name] != value]
-        self.begun = not any(noted.values())  # nothing was here of this workspace
+        self.begun = not any(noted.values())  # an empty workspace
         if self.begun or rules.REDACTION in changed:
             with self.transaction(anew=True):
                 pass
@@ -75,7 +77,7 @@ class PostgresIndex(Server, Index):
     @contextmanager
     def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
         """Make several changes, or ask several questions of one state; see `index.base.Index`."""
-        with self.changing() if write else self.reading():
+        with self.changing() if write else self._transaction(write=False):
             if anew:
                 for table in ("notes", "sections", "passages", "postings"):
                     self.rows(f"DELETE FROM {table} WHERE {OWN}")
@@ -100,7 +102,7 @@ class PostgresIndex(Server, Index):
 
     def write(self, batches: Iterable[Sequence[Entry]]) -> int:
         """Add or replace files, each batch in one transaction; return the last passage before."""
-        from commonplace.index.sqlite.rows import compose  # most searches write nothing
+        from commonplace.index.sqlite.rows import compose  # loaded by a write
 
         last = self._largest("passages")
         for batch in batches:

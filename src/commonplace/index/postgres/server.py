@@ -87,11 +87,11 @@ class Server:
                 for sql in _tables():
                     run(sql)
         # As many as one question asks for; where a filter leaves fewer, the search goes on.
-        nearest = "SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order"
+        nearest = "SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order; SET jit = off"
         run(f"SET search_path = {SCHEMA}, public; {nearest}")
 
     def close(self) -> None:
-        """Close the connection; a second call does nothing."""
+        """Close the connection; may be repeated."""
         self.connection.close()
 
     def rows(self, sql: str, **bound: object) -> list[Any]:
@@ -114,27 +114,19 @@ class Server:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Make changes as one, while no other process changes this workspace; join an open transaction."""
-        with self.lock, self.translated():
-            if self._in_transaction:
-                yield
-                return
-            with self.connection.transaction():
-                self.connection.execute("SELECT pg_advisory_xact_lock(%s)", (self.workspace,))
-                yield
+        with self.lock, self._transaction(write=True):
+            yield
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Ask several questions of one state; join an open transaction."""
+    def _transaction(self, *, write: bool) -> Iterator[None]:
         with self.translated():
             if self._in_transaction:
                 yield
                 return
-            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-            try:
+            with self.connection.transaction(force_rollback=not write):
+                first = f"SELECT pg_advisory_xact_lock({self.workspace})"
+                self.connection.execute(first if write else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 yield
-            finally:
-                if not self.connection.closed:
-                    self.connection.execute("ROLLBACK")
 
     @property
     def _in_transaction(self) -> bool:

@@ -98,7 +98,7 @@ class Query:
         found = f"SELECT * FROM ({self._found(expression, header)}) f WHERE NOT struck"
         counts = "SELECT place, count(*) AS n FROM found GROUP BY 1"
         # Rounded, as sums in another order differ in their last figure, and ties go by id.
-        score = f"round(sum(idf * tf * {K1 + 1} / (tf + {norm}))::numeric, 10)::float8"
+        score = f"round(sum(idf * tf * {K1 + 1} / (tf + {norm})) * 1e9) / 1e9"
         return (
             f"WITH found AS MATERIALIZED ({found}),"
             f" idfs AS MATERIALIZED (SELECT place, {idf} AS idf FROM ({counts}) c),"
@@ -138,6 +138,11 @@ class Query:
         rows = rows.replace("postings", "postings, unnest(places) x")
         rows += f" >= {self.bind(word)} AND term < {self.bind(above)} GROUP BY passage, struck, length"
         return f"(SELECT passage, struck, length, array_agg(x) AS places {rows}) t{at}{using}"
+
+
+def source(condition: str) -> str:
+    """Return the tables that a condition names."""
+    return PASSAGES if "n." in condition else "passages p"
 
 
 def _having(tree: Tree | int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from commonplace.base.paths import shown
 from commonplace.index.base import ALL, UNSERVED, Scope, Text, VectorStore
 from commonplace.index.postgres.server import OWN, Server
-from commonplace.index.postgres.sql import PASSAGES, SECTION, Query
+from commonplace.index.postgres.sql import PASSAGES, SECTION, Query, source
 from commonplace.providers.embedding.base import check_length, quantize
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -48,7 +48,7 @@ class PostgresVectors(VectorStore):
 
     @property
     def length(self) -> int:
-        """The dimensions of the vectors of passages, 0 while none has one."""
+        """The dimensions of the vectors of passages, 0 without any."""
         sql = f"SELECT vector_dims(v.vector) FROM passages p {_VECTOR} WHERE p.{OWN} AND v.vector IS NOT NULL"
         rows = self._rows(f"{sql} LIMIT 1")
         return int(rows[0][0]) if rows else 0
@@ -140,11 +140,15 @@ class PostgresVectors(VectorStore):
         self, vector: Floats, limit: int, scope: Scope, struck: bool, large: bool
     ) -> list[tuple[int, float]]:
         query, n = Query(), len(vector)
-        column = f"v.vector::halfvec({n})" if large else "v.vector"  # the one of the index, or another
+        # As the index over vectors is made, or not: its condition would mislead the planner of a full scan.
+        column, usable = "v.vector", "v.vector IS NOT NULL"
+        if large:
+            column, usable = f"v.vector::halfvec({n})", f"vector_dims(v.vector) = {n}"
         distance = f"{column} <=> {query.bind(_text(vector))}::halfvec({n})"
+        covered = query.where(scope, struck=struck)
         best = (
-            f"SELECT p.id, {distance} AS d FROM {PASSAGES} {_VECTOR} WHERE vector_dims(v.vector) = {n}"
-            f" AND {query.where(scope, struck=struck)}"
+            f"SELECT p.id, {distance} AS d FROM {source(covered)} {_VECTOR}"
+            f" WHERE {usable} AND {covered}"
             f" ORDER BY {distance}{'' if large else ', p.id'} LIMIT {query.bind(limit)}"
         )
         return self._rows(f"SELECT id, 1 - d FROM ({best}) t ORDER BY d, id", **query.bound)

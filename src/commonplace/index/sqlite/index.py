@@ -30,6 +30,10 @@ from commonplace.index.sqlite.file import IndexFile
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.notes.scan import FileState
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from commonplace.index.sqlite.rows import Rows
+
 _NOTE_COLUMNS = ", ".join(NoteRow._fields)
 # By either side: a scope may know the notes that it covers, or the passages.
 _JOIN_NOTES = "JOIN notes n ON n.id = s.note_id AND s.id BETWEEN n.first_passage AND n.last_passage"
@@ -118,9 +122,15 @@ class SqliteIndex(IndexFile, Index):
             with self.changing():
                 ids = rows.free(self.connection)  # above those of replaced rows, too
                 self._delete([entry.state.key for entry in batch])
-                rows.insert(self.connection, rows.compose(batch, *ids))
+                self.insert(rows.compose(batch, *ids))
             self._note({one.state.key: Known(one.state.mtime_ns, one.state.size, one.hash) for one in batch})
         return last
+
+    def insert(self, composed: Rows) -> None:
+        """Insert the rows of files; within a change."""
+        from commonplace.index.sqlite import rows
+
+        rows.insert(self.connection, composed)
 
     def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
         """Record the time and size of unchanged files, and remove others, in one transaction."""
@@ -281,15 +291,16 @@ class SqliteIndex(IndexFile, Index):
         _, total, _, known = self._count()
         for expression in expressions:
             if expression not in known:
-                known[expression] = self._frequency("passages_fts", expression)
+                known[expression] = self.frequency("passages_fts", expression)
         counts = [known[expression] for expression in expressions]
         total = max(total, *counts, 0)  # another process may just have written
         if not struck or not (gone := len(self.struck())):
             return counts, total
-        further = (self._frequency("struck_fts", expression) for expression in expressions)
+        further = (self.frequency("struck_fts", expression) for expression in expressions)
         return [one + other for one, other in zip(counts, further, strict=True)], total + gone
 
-    def _frequency(self, table: str, expression: str) -> int:
+    def frequency(self, table: str, expression: str) -> int:
+        """Count the rows of a table of full text that match an expression."""
         return int(self.rows(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (expression,))[0][0])
 
     def _count(self) -> tuple[int, int, int, dict[str, int]]:
