@@ -93,7 +93,7 @@ def _compiled(condition: Condition, has_days: Callable[[], bool]) -> Where:
         return Where("instr(s.annotations, ?) > 0", (f'"{condition.key}":',), True)
     if isinstance(condition, Not):
         where = compile_scope(condition.scope, has_days)
-        return where._replace(sql=f"NOT ({where.sql or 'TRUE'})")
+        return where._replace(sql=f"NOT coalesce({where.sql or 'TRUE'}, FALSE)")
     if isinstance(condition, Either):
         where = _joined([compile_scope(scope, has_days) for scope in condition.scopes], " OR ")
         return where._replace(sql=where.sql or "FALSE")
