@@ -316,10 +316,9 @@ def arrange(
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
     if settings.updates and settings.fusion == "calibrated":
         with outcome.timed("updates"):
-            if updates.asks_for_newest(question.query, question.days):
-                sources = index.sources([item.candidate.id for item in ranked[: updates.COMPARED]])
-                days = {passage: source.date for passage, source in sources.items()}
-                ranked = updates.lift(ranked, question.query, days)
+            sources = index.sources([item.candidate.id for item in ranked[: updates.COMPARED]])
+            dates = {passage: source.date for passage, source in sources.items()}
+            ranked = updates.lift(ranked, question.query, dates, question.days)
     with outcome.timed("hits"):
         ranked, fronts = serve(question, ranked)
         ranked = put_first(ranked, first)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from commonplace import language
 from commonplace.base.expressions import lazy
@@ -38,6 +38,7 @@ ASKED = 0.3  # of the question's words that the older one holds, the newer one m
 ALIKE = 0.5  # the same share, and the share of the older one's relevance, where no value is asked for
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
+ANY_KIND = 4  # kinds of value that a question asks for, from which any other answer will do as well
 STEP = 1e-4  # puts it right before the older one
 _NAME = lazy(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
 # What a question says of the kind of its value: the first list that matches decides, else any will do.
@@ -50,19 +51,29 @@ _ASKED_KINDS = {
 }
 
 
-class _Asked(NamedTuple):
-    """What a question asks of two statements: its words, a value of some kinds, the present state.
+class _Asked:
+    """What a question asks of two statements; what needs expressions is read when it is asked for."""
 
-    `names` are those of its words that are written large inside it. `exact` says that nothing but a value
-    answers it, `short` that it is a question and not a story.
-    """
+    def __init__(self, query: Query) -> None:
+        self.words = _words(query.words)
+        self.names = _words(" ".join(_NAME.findall(query.words)))  # of its words those of names
+        self._text = language.fold(query.text)
+        self.is_short = len(self._text) <= SHORT  # a question and not a story
 
-    words: frozenset[str]
-    names: frozenset[str]
-    kinds: tuple[str, ...]
-    exact: bool
-    short: bool
-    present: bool
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the value that it asks for; none where it asks for no value."""
+        from commonplace.language import values
+
+        if not rules.holds(self._text, "value_questions") or rules.holds(self._text, "spans_of_time"):
+            return ()
+        known = (each for name, each in _ASKED_KINDS.items() if rules.holds(self._text, name))
+        return next(known, values.KINDS)
+
+    @cached_property
+    def is_present(self) -> bool:
+        """Whether it asks how things stand now."""
+        return rules.holds(self._text, "presently")
 
 
 class _Statement(NamedTuple):
@@ -71,8 +82,12 @@ class _Statement(NamedTuple):
     item: Ranked
     text: str
     place: tuple[str, int, int]
-    changes: bool
     dated: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether it speaks of a change."""
+        return _changes(self.text)
 
     def is_later(self, old: _Statement) -> bool:
         """Later by day, or further down in the same note; of two notes of one day neither came first.
@@ -87,28 +102,27 @@ class _Statement(NamedTuple):
 
     def updates(self, old: _Statement, asked: _Asked) -> bool:
         """Whether it is a later statement on what another says, with something of its own."""
-        if old.item.score - self.item.score > GAP or not (self.changes or asked.present):
-            return False
-        if not self.is_later(old):
-            return False
         words, former = _words(self.text), _words(old.text)
+        common, known = len(words & asked.words), len(former & asked.words)
+        if old.item.score - self.item.score > GAP or not common or not self.is_later(old):
+            return False
         if former & asked.names - words:
             return False  # of Breda, where Delft is asked about
-        common, known = len(words & asked.words), len(former & asked.words)
+        if not (self.changes or asked.is_present):
+            return False
         least = SHARED / 2 if has_han(old.text) else SHARED
         shared = len(words & former) >= least * max(1, min(len(words), len(former)))
         now, before = (_values(self.text), _values(old.text)) if asked.kinds else ({}, {})
         if valued := [kind for kind in asked.kinds if before.get(kind)]:
             other = any(now.get(kind, frozenset()) - before[kind] for kind in valued)
-            if other and shared and self.changes and common >= max(1.0, ASKED * known):
+            if other and shared and self.changes and common >= ASKED * known:
                 return True
-            if asked.exact:
+            if len(asked.kinds) < ANY_KIND:
                 return False
-        if not asked.short:
-            return False
         short = shared and max(len(self.text), len(old.text)) <= SHORT
         alike = known and common >= ALIKE * known and self.item.relevance >= ALIKE * old.item.relevance
-        return bool(alike and (asked.present or short) and words - former - asked.words)
+        is_other = bool(words - former - asked.words)
+        return asked.is_short and bool(alike) and (asked.is_present or short) and is_other
 
 
 def asks_for_newest(query: Query, days: Dated | None = None) -> bool:
@@ -117,27 +131,15 @@ def asks_for_newest(query: Query, days: Dated | None = None) -> bool:
     return not is_dated and not rules.holds(language.fold(query.text), "formerly")
 
 
-def _asked(query: Query) -> _Asked:
-    from commonplace.language import values  # few questions ask for one
-
-    text = language.fold(query.text)
-    kinds: tuple[str, ...] = ()
-    if rules.holds(text, "value_questions") and not rules.holds(text, "spans_of_time"):
-        known = (each for name, each in _ASKED_KINDS.items() if rules.holds(text, name))
-        kinds = next(known, values.KINDS)
-    present = rules.holds(text, "presently")
-    is_exact = bool(kinds) and kinds != values.KINDS
-    names = _words(" ".join(_NAME.findall(query.words)))
-    return _Asked(_words(query.words), names, kinds, is_exact, len(text) <= SHORT, present)
-
-
-def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None]) -> list[Ranked]:
-    """Put newer statements right before the older ones at the top; `days` of the head, by passage.
+def lift(
+    ranked: Sequence[Ranked], query: Query, dates: Mapping[int, str | None], days: Dated | None = None
+) -> list[Ranked]:
+    """Put newer statements right before the older ones at the top; `dates` of the head, by passage.
 
     In a conversation with an assistant only the owner's statements count: the answers repeat what was asked.
     """
-    head, asked = ranked[:COMPARED], _asked(query)
-    statements = _statements(head, asked, days)
+    head, asked = ranked[:COMPARED], _Asked(query)
+    statements = _statements(head, asked, dates)
     top = {item.candidate.id for item in head[:OLDER]}
     ahead: dict[int, float] = {}  # what each newer statement gets, by passage
     for at, old in enumerate(statements):
@@ -148,43 +150,51 @@ def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None])
             latest = newer[0] if old.place[0] else max(newer, key=lambda new: new.place)
             passage, lead = latest.item.candidate.id, old.item.score + STEP - latest.item.score
             ahead[passage] = max(lead, ahead.get(passage, lead))
+    if not ahead or not asks_for_newest(query, days):
+        return list(ranked)
     lifted = [adjusted(item, "update", ahead.get(item.candidate.id, 0.0)) for item in head]
     return [*sorted(lifted, key=lambda item: -item.score), *ranked[COMPARED:]]
 
 
-def _statements(head: Sequence[Ranked], asked: _Asked, days: Mapping[int, str | None]) -> list[_Statement]:
+def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str | None]) -> list[_Statement]:
     """What is said in the head by those whose word counts, in its order.
 
-    Of a list it is the items that hold most words of the question, without the hours of writing.
+    Of a list it is the items that hold most words of the question.
     """
     speakers = {item.candidate.id: item.candidate.traits.speakers.partition("\n")[0] for item in head}
     owned = any(label in turns.OWNER for label in speakers.values())
     if not owned and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
         return []  # people among themselves: none of them speaks for the others
-    from commonplace.markdown.statements import leading_time  # a search by words alone starts without
-
     statements = []
     for item in head:
         own, text = item.candidate, item.candidate.text[:LONGEST]
         if not owned or speakers[own.id] in turns.OWNER:
-            place = (days.get(own.id) or "", own.note_id, own.start_line)
+            place = (dates.get(own.id) or "", own.note_id, own.start_line)
             lines = text.split("\n")
-            if all(map(structure.ITEM.match, lines)):
+            if len(lines) > 1 and all(map(structure.ITEM.match, lines)):
                 shares = [len(_words(line) & asked.words) for line in lines]
-                best = max(shares)
                 text = "\n".join(
-                    leading_time(line)[1] for line, share in zip(lines, shares, strict=True) if share == best
+                    line for line, share in zip(lines, shares, strict=True) if share == max(shares)
                 )
-            changes = rules.holds(text, "changes")
-            statements.append(_Statement(item, text, place, changes, not own.turns and "since" in said(own)))
+            statements.append(_Statement(item, text, place, not own.turns and "since" in said(own)))
     return statements
+
+
+@lru_cache(1024)
+def _changes(text: str) -> bool:
+    return rules.holds(text, "changes")
 
 
 # Each of a head is compared with those at its top, and few get as far as to be read for it.
 @lru_cache(1024)
 def _values(text: str) -> Mapping[str, frozenset[str]]:
+    """The values of a statement by kind, without the hours at which items of a list were written."""
     from commonplace.language import values
+    from commonplace.markdown.statements import leading_time
 
+    text = "\n".join(
+        leading_time(line)[1] if structure.ITEM.match(line) else line for line in text.split("\n")
+    )
     return values.read(language.fold(text).lower()).values
 
 
