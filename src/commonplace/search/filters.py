@@ -49,6 +49,7 @@ _FILTER = lazy(
     r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
     r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“](?:[^\s"()]|\([^\s"()]*+\))*))'
 )
+_NO_NUMBER = lazy(r"[-+]?0\d")  # what begins with a nought is a code, as those of the post are
 _SIGNS = frozenset(":：<>=")
 _JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
 _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
@@ -302,6 +303,8 @@ def _compare(value: object, item: Filter) -> bool:
 
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and _NO_NUMBER.match(value):
         return None
     try:
         return float(value)

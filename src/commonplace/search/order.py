@@ -336,7 +336,10 @@ def arrange(
         hits = completion.complete(index.passages, question.admitted, pairs, limit)
         notes = {one.item.candidate.note_id: (one.source.collection, one.source.path) for one, _ in shown}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}
-        return [_headed(hit, owed.pop((hit.collection, hit.path), ""), question.query.marked) for hit in hits]
+        hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), question.query.marked) for hit in hits]
+        paths = {hit.path for hit in hits}
+        copies = conflicts.copies(paths, lambda path: "\n".join(h.text for h in hits if h.path == path))
+        return sorted(hits, key=lambda hit: copies.get(hit.path) in paths) if copies else hits
 
 
 def listed(

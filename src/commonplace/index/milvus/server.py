@@ -179,9 +179,7 @@ def where(scope: Scope) -> str:
 def _condition(one: Condition) -> str:
     compiled: dict[type, Callable[[Any], str]] = {
         In: lambda c: f"{_IN.get(c.field, c.field)} in {_quoted(sorted(c.values))}" if c.values else _NONE,
-        Days: lambda c: (
-            f'date != "" and date >= {_quoted(c.first)} and date <= {_quoted(c.last or "9999")}'
-        ),
+        Days: lambda c: f'date != "" and date >= {_quoted(c.first)} and date <= {_quoted(c.last or "9999")}',
         WrittenBy: lambda c: f"written <= {_quoted(c.day)}",
         HeldOn: lambda c: f"struck == false or until > {_quoted(c.day)}",
         Lines: lambda c: f"note == {c.note} and last >= {c.first} and first <= {c.last}",
