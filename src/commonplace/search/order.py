@@ -27,13 +27,14 @@ from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.markdown import conflicts
 from commonplace.render import screen
-from commonplace.search import completion, references, updates
+from commonplace.search import completion, references, superseding, updates
 from commonplace.search.ranking import Ranked, adjusted, fitted, labels, outdated, role_of, said
 from commonplace.types.results import Factor, Hit, Place
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
+    from typing import Any
 
     from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
-_NONE: Mapping[int, Span] = MappingProxyType({})
+_NONE: Mapping[int, Any] = MappingProxyType({})
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 # What a trigger adds: what scores more than that above it is a better answer. More where the best entry with
 # one would not be among the first `AMONG`, less where a further one would displace an answer from there.
@@ -322,12 +323,17 @@ def arrange(
     with outcome.timed("hits"):
         ranked, fronts = serve(question, ranked)
         ranked = put_first(ranked, first)
-        successors = {**superseded(index, ranked), **(settled(ranked, replaced) if replaced else {})}
+        said_newer = superseding.superseded(ranked, request.today)
+        successors = {
+            **{old: [{new}] for old, (new, _) in said_newer.items()},
+            **superseded(index, ranked),
+            **(settled(ranked, replaced) if replaced else {}),
+        }
         ranked = in_order(ranked, successors)
         entries = _entries(index, [item for item in ranked if item.score >= least], limit)
         shown = spread(gather(entries, limit, frozenset(question.query.terms)), diversity)
         pairs = [
-            (one.item.candidate, _hit(one.item, one.source, request.today, others))
+            (one.item.candidate, _hit(one.item, one.source, request.today, others, said_newer))
             for one, others in shown
             if one.item.score >= least
         ]
@@ -368,7 +374,13 @@ def _entries(index: Index, ranked: Sequence[Ranked], limit: int) -> Iterator[Ent
             yield Entry(item, source, read(item.candidate.text))
 
 
-def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entry] = ()) -> Hit:
+def _hit(
+    ranked: Ranked,
+    source: Source,
+    now: date | None,
+    others: Sequence[Entry] = (),
+    said_newer: Mapping[int, tuple[int, str]] = _NONE,
+) -> Hit:
     def today() -> date:
         from datetime import date  # only labels need it, and a search from the shell starts without
 
@@ -376,6 +388,7 @@ def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entr
 
     candidate = ranked.candidate
     own = said(candidate)
+    newer = [f"newer {said_newer[candidate.id][1]}".rstrip()] if candidate.id in said_newer else []
     score = min(1.0, max(0.0, ranked.score))
     parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
     return Hit(
@@ -390,7 +403,7 @@ def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entr
         collection=source.collection,
         docid=source.docid,
         factors=tuple(_factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
-        labels=labels(own, today) if own else (),
+        labels=(*(labels(own, today) if own else ()), *newer),
         others=tuple(
             Place(
                 references.shown(other.source.collection, other.source.path),
