@@ -1,1 +1,1 @@
-"""The derived index: one SQLite file with text, full text and vectors; delete it and nothing is lost."""
+"""The derived index of text, full text and vectors; deleting it loses no note."""

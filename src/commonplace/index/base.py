@@ -105,10 +105,10 @@ def bodies(note: Note, passages: Sequence[Passage]) -> Sequence[str]:
 
 
 class Traits(NamedTuple):
-    """What ranking asks of every candidate's text, read once where the passage is indexed.
+    """The traits of a passage's text that ranking reads, worked out when it is indexed.
 
     `speakers` are the labels of its lines, one a line; `wide` is the share of CJK in it, 0..1, and `script`
-    what this is written in (`language.scripts`), empty where there is none.
+    the script of that part (`language.scripts`), or empty.
     """
 
     speakers: str = ""
@@ -123,7 +123,7 @@ def traits(passage: Passage) -> Traits:
 
 
 class Known(NamedTuple):
-    """What the index remembers of a file; a tuple, since ten thousand are made to answer one question."""
+    """Time, size and hash of an indexed file; a tuple, as one question makes ten thousand."""
 
     mtime_ns: int
     size: int
@@ -278,7 +278,7 @@ Condition = In | Days | WrittenBy | HeldOn | Lines | Has | Matches | Not | Eithe
 
 
 class Scope(NamedTuple):
-    """The passages that meet every condition; all of them where there is none."""
+    """The passages that meet every condition; all of them without conditions."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -296,13 +296,13 @@ class VectorStore(Protocol):
     """The vectors of an index by key (16 bytes), and the key of each passage. Raises IndexUnavailable."""
 
     def level(self) -> Level:
-        """Return 0 for vectors at full speed, 1 for vectors without an extension, 2 while there are none."""
+        """Return 0 for vectors at full speed, 1 without an extension, 2 before the first vector."""
 
     def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare a question: a function from unit vector and limit to (passage, cosine), best first.
 
         It returns up to `limit` passages of each scope, of all passages without one; struck ones only where
-        wanted. It may run in another thread, beside questions of full text.
+        wanted. It may run in another thread, at the same time as questions of full text.
         """
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
@@ -319,7 +319,7 @@ class VectorStore(Protocol):
 
     @property
     def length(self) -> int:
-        """The dimensions of the vectors of passages, 0 while none has one."""
+        """The dimensions of the vectors of passages, 0 before the first."""
 
     def known(self, keys: Iterable[bytes]) -> set[bytes]:
         """Return those of some keys that have a vector."""
@@ -334,7 +334,7 @@ class VectorStore(Protocol):
         """Yield all vectors as `add` takes them, some at a time."""
 
     def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
-        """Give passages the vectors of keys; return the keys that have one, the others change nothing.
+        """Give passages the vectors of keys; return the keys that have one, the others are skipped.
 
         The key UNSERVED marks a passage that gets no vector.
         """
@@ -369,7 +369,7 @@ class Index(Protocol):
         """Estimated tokens of all indexed files together."""
 
     def close(self) -> None:
-        """Close the index; a second call does nothing."""
+        """Close the index; a second call has no effect."""
 
     def transaction(self, *, write: bool = True, anew: bool = False) -> AbstractContextManager[None]:
         """Make several changes, or ask several questions of one state, as a context manager.
@@ -416,7 +416,7 @@ class Index(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the best standing passages for an expression as (id, BM25), best first, ties by id.
 
-        There are up to `limit` of each scope, of all passages where none is given. BM25 has k1 1.2, b .75 and
+        There are up to `limit` of each scope, of all passages without a scope. BM25 has k1 1.2, b .75 and
         the idf of Robertson and Spärck Jones, at least 1e-6; it scores the phrases of the expression,
         `header` weighs that column, the body weighs 1.
         """

@@ -1,4 +1,4 @@
-"""What differs between the files on disk and the index, and which of it a search need not read yet."""
+"""Differences between the files on disk and the index, and transcripts that may wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.index.base import Key, Known
 from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, transcript_name
 
 _BLOCK = 1 << 16
-# What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
+# Growth of a transcript, in bytes or lines, or seconds of rest, from which on it is read again.
 Patience = tuple[int, int, float]
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
 def kept(listings: Iterable[Listing], manifest: Mapping[Key, Known]) -> list[Kept]:
     """Return the files that the index keeps of each place that is away.
 
-    A collection that is missing, and what cannot be read, is returned with nothing kept as well. A single
+    A missing collection and an unreadable place are returned even without kept files. A single
     note that is gone was deleted. A transcript that stands elsewhere in its collection, or under a later
     name, is not kept.
     """
@@ -96,7 +96,7 @@ def kept(listings: Iterable[Listing], manifest: Mapping[Key, Known]) -> list[Kep
 
 
 def formats(states: Iterable[FileState]) -> str:
-    """Return how the transcripts of each collection are read, as JSON; empty where there are none."""
+    """Return how the transcripts of each collection are read, as JSON; empty without transcripts."""
     told = {state.collection: state.format for state in states if state.format}
     if not told:
         return ""
@@ -147,7 +147,7 @@ def _waits(state: FileState, known: Known, patience: Patience, now: float) -> bo
 
 
 def _lines(state: FileState, start: int) -> int:
-    """How many lines ended behind a place of a file; none where it cannot be read, which a sync will tell."""
+    """Count the lines that ended behind a place of a file; 0 if it cannot be read, as a sync reports."""
     found, left = 0, state.size - start
     try:
         with state.open() as file:

@@ -1,4 +1,4 @@
-"""What notes say of themselves, asked of the whole index: front matter, annotations, references."""
+"""Front matter, annotations and references of all notes in an index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAST_LINE = 1 << 40
 
 
 class NoteFacts(NamedTuple):
-    """What a note says of itself beside its text."""
+    """A note with its front matter."""
 
     id: int
     collection: str
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     last: int | None = None
 
     def holds(self, note_id: int, start_line: int, end_line: int) -> bool:
-        """Whether a passage stands in this place."""
+        """Tell if a passage touches this place."""
         return self.note_id == note_id and end_line >= self.first and start_line <= (self.last or end_line)
 
     @property
@@ -95,7 +95,7 @@ def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Pla
 
 
 def keys(index: Index) -> frozenset[str]:
-    """Every key that stands in the front matter of some note, in lower case, and those said of passages."""
+    """Return the keys of all front matter, in lower case, and those of annotations."""
     from commonplace.markdown.comments import FILTERS  # few questions ask
 
     found = frozenset(key for fact in facts(index) for key in fact.metadata)

@@ -1,7 +1,7 @@
 """The rules that decide what an index holds, as its identity names them, each with a version.
 
-They stand apart from the rules themselves, so that a search that finds nothing changed need not load them.
-Whoever changes what a rule makes of a note raises its number here: the index is then made anew, and the
+They are apart from the rules themselves, so that a search without changed files need not load these.
+A change in the results of a rule raises its number here: the index is then made anew, and the
 vectors of texts that stay are kept. `tests/index/test_rules.py` tells which number a change calls for.
 """
 
@@ -20,13 +20,13 @@ VERSIONS: dict[str, int | str] = {
     # markdown.document, .structure, .encoded, .fences, .stamps, .visible, .wiki, index.base: title, headings,
     # days, kind, front matter, tags and tasks in the text
     "markdown": 19,
-    "comments": 9,  # markdown.comments, markdown.struck: what is said of a passage
+    "comments": 9,  # markdown.comments, markdown.struck: annotations of a passage
     "turns": 2,  # markdown.turns.Turns.share: how much of a section is conversation
 }
 
 
 def identity(chunk: ChunkSettings) -> dict[str, str]:
-    """What the content of an index depends on, besides the notes; any difference means a rebuild."""
+    """Return the inputs of an index besides the notes; any difference means a rebuild."""
     return {
         "tokenizer": f"{lexicon.VERSION}:{lexicon.TOKENIZER}",
         "chunking": chunk.fingerprint,

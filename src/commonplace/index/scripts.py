@@ -36,7 +36,7 @@ LANGUAGES: Mapping[str, str] = {
     CJK: "Japanese or Korean",
     OTHER: "a language in another script",
 }
-LEAST = 0.01  # the share of passages without a vector that is told
+LEAST = 0.01  # the least share of passages without a vector that is reported
 FEW, SHARE_NAMED = 200, 0.05  # passages looked at, and the share from which a script is one of the notes
 
 
@@ -51,7 +51,7 @@ class Shares(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What to tell somebody whose model does not serve all of the text, and the provider that mends it.
+    """A warning that the model does not serve all of the text, and a provider whose model does.
 
     `most` says that it serves less than half.
     """
@@ -72,7 +72,7 @@ def shares(index: Index, sample: int = SAMPLE) -> Shares:
 
 
 def named(store: Store) -> tuple[str, ...]:
-    """Name the scripts that the notes are in, for whoever is to write like them; none where none is known."""
+    """Name the languages of the notes for a writer who is to match them; empty if unknown."""
     found = Shares(0)
     with suppress(IndexUnavailable):  # the search itself says so
         store.settle()
@@ -83,7 +83,7 @@ def named(store: Store) -> tuple[str, ...]:
 
 
 def advise(found: Shares, served: Collection[str]) -> Advice | None:
-    """Say how much of the text is in scripts that a model does not serve; None where that is next to none."""
+    """Return a warning if a share of the text is in scripts that a model does not serve, or None."""
     amounts = {name: getattr(found, name) for name in NAMES if not serves(served, name)}
     missed = sum(amounts.values())
     if missed < LEAST:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# What a search may re-read before it answers; more than this is reported as stale instead.
+# The most that a search re-reads before it answers; more is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
 WRITTEN_WAIT_S = 5.0  # how long a search waits for who writes the index, after a write of this process
@@ -76,11 +76,11 @@ class Store:
         patience: Patience = (0, 1, 0.0),
         remote: Callable[[], Remote | None] = lambda: None,
     ) -> None:
-        """Bind to an index file; nothing is opened until it is needed.
+        """Bind to an index file, which is opened when it is needed.
 
         `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
-        a search reads a transcript again that is being written. `remote` gives the server of the index, if
-        there is one; while that does not answer, the file does.
+        a search reads a transcript again that is being written. `remote` gives the server of the index, or
+        None; while the server is away, the file answers.
         """
         self.sources = list(sources)
         self.chunks = chunks
@@ -95,7 +95,7 @@ class Store:
         self._holds_until, self._held = 0.0, 0
         self._written: set[str] = set()  # own notes that were written since; an empty name is any of them
         self._unread: list[tuple[str, str]] = []  # notes and folders that could not be read, and why
-        self._away: list[str] = []  # what is said of collections that are not there
+        self._away: list[str] = []  # warnings about missing collections
         self._of_parent: list[object] = []
         fork.renew_in_child(self, Store.renew)
 
@@ -124,7 +124,7 @@ class Store:
         return self.opened.index
 
     def take_renewal(self) -> bool:
-        """Whether the open index stands in the place of one that was not to be used; asked once of each."""
+        """Tell once if the open index replaces one that was made by other rules."""
         opened = self._opened
         if opened is None or not opened.anew:
             return False
@@ -141,12 +141,12 @@ class Store:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the files are scanned because no index can be had (level 3)."""
+        """True if the files are scanned because no index can be used (level 3)."""
         return self.opened.in_memory
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is indexed, so that only reading the files can answer."""
+        """True before the first note is indexed: only reading the files can answer."""
         return not self.index.select(ALL, 1, struck=True)
 
     def settle(self, retry_s: float = RETRY_S) -> None:
@@ -161,7 +161,7 @@ class Store:
             self.close()
         elif not self._opened.in_memory:
             index = self._opened.index
-            # Whoever has written to one that must be rebuilt has done that, most likely.
+            # A write to one that must be rebuilt was most likely the rebuild.
             is_written = index.rebuild_reason is not None and index.version != self._version
             if inode(index.path) != self._inode or is_written:
                 self.close()
@@ -254,7 +254,7 @@ class Store:
         """Re-read changed files if that is cheap; return how many files are still stale.
 
         All collections are compared, also for a question about one: the collection of a file depends on the
-        others. An index that is empty, or in memory, reads all: nothing else can answer.
+        others. An index that is empty, or in memory, reads all files.
         """
         self.settle()
         written: set[str] = set()
@@ -286,12 +286,12 @@ class Store:
         difference = changes.compare(found, manifest)
         changed = [*difference.fresh, *difference.suspect]
         if not (changed or difference.gone):
-            # Else the same files would count as read when they have rested, and nothing would be said.
+            # Otherwise these files would count as read later, without a warning.
             if not (waiting or self._unread or self._away or index.readonly):
                 with suppress(IndexUnavailable):
                     index.meta["scan"] = whole
             return 0
-        # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
+        # An empty index (new, or begun anew after damage) is filled at any cost.
         cheap = not manifest or self._is_cheap(changed, len(difference.gone))
         if cheap and self._try_read(found, wait_s):
             return 0
@@ -304,7 +304,7 @@ class Store:
     def _with_kept(self, listings: Sequence[Listing], drop: Collection[str] = ()) -> list[FileState]:
         """Return the files of all listings, with those that the index keeps of places that are away.
 
-        Absent places are noted for answers; the collections of `drop` keep nothing.
+        Absent places are noted for answers; files of the collections of `drop` are not kept.
         """
         found = states(listings)
         self._unread, self._away = [], []
@@ -344,7 +344,7 @@ class Store:
         return index.rebuild_reason is None and self._try_read(found, WRITTEN_WAIT_S, difference)
 
     def stale(self) -> int:
-        """Return how many files differ from the index by size and time; nothing is read."""
+        """Count the files that differ from the index by size and time, without reading them."""
         from commonplace.index import reading
 
         manifest, noted = self.index.manifest(), reading.noted(self.index)
@@ -383,7 +383,7 @@ class Store:
         return self._attempt(lambda: self._read(states, difference), wait_s)
 
     def _read(self, states: Sequence[FileState], difference: changes.Difference | None = None) -> None:
-        from commonplace.index import sync  # reading and cutting: most searches find nothing changed
+        from commonplace.index import sync  # reading and cutting, which most searches do not need
 
         report = sync.sync_text(self.index, states, self.chunks, tell, difference)
         self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
@@ -425,13 +425,13 @@ class Store:
 
     @property
     def syncing(self) -> bool:
-        """Whether somebody fills the index now, so that there is no need of another sync."""
+        """True if a process fills the index now, so that another sync is not needed."""
         locks = (self._own_lock, self._vectors_lock, f"{self._path}.batches")
         return not self.in_memory and any(is_held(lock) for lock in locks)
 
     @property
     def few_pending(self) -> bool:
-        """Whether a search may embed what has no vector yet before it answers."""
+        """True if a search may embed the passages without a vector before it answers."""
         may_write = not (self.in_memory or self.index.readonly)
         return may_write and 0 < self.index.vectors.pending() <= CHEAP_PASSAGES
 
@@ -458,7 +458,7 @@ class Store:
     ) -> SyncReport:
         """Bring text, then vectors, up to the files, while no other process does.
 
-        `load` gives the model, if there is one; it is called when the text is committed, with the vectors
+        `load` gives the model, or None; it is called when the text is committed, with the vectors
         there are. With `patient`, transcripts that are being written wait, as they do at a search. What is
         indexed of a place that is away stays, but for the collections of `drop`. Raises
         IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another sync

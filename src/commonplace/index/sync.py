@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     _Made = tuple[list[bytes], Floats, dict[bytes, bytes] | None]
 
 Writing = Callable[[], AbstractContextManager[object]]
-BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
+BATCH_FROM = 100  # texts; fewer are embedded directly, which takes seconds
 SLICE = 16  # texts between two looks at how far it is: less than a second of work
 EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most that Ctrl-C loses
 
@@ -114,7 +114,7 @@ def sync_vectors(
     The index is written while `writing` is held, and may be written by others while texts are embedded.
 
     Within a round, texts are embedded in the order of their length. When the model is another than the
-    index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
+    index's, all its vectors are made first, while the old ones answer until the switch at the end;
     stopped in between, it goes on from there. Without `sweep`, vectors that a killed process left without a
     passage are not looked for. Raises ProviderError.
     """
@@ -137,7 +137,7 @@ def sync_by_batches(
 ) -> tuple[int, str]:
     """Let batches make what lacks a vector, if it is much; return how many came, and why not all did.
 
-    They lie beside the others until `sync_vectors` gives them to their passages, so this may take an hour
+    They wait in the index until `sync_vectors` gives them to their passages, so this may take an hour
     while other processes search and sync. Raises ProviderError, BudgetExceeded.
     """
     from commonplace.providers.embedding.batch import StillWorking
@@ -203,7 +203,7 @@ class _Job(NamedTuple):
         with self.writing():
             pending = vectors.store.pending()
             # While some are missing, vectors may be there that are not assigned yet, and were paid for.
-            if not pending and (meta.pop("staging", None) is not None or sweep):
+            if not pending and (meta.pop("staging", None) is not None or (sweep and (made or reused))):
                 vectors.prune()
         return SyncReport(embedded=made, reused=reused + max(0, done - made), pending=pending)
 
@@ -216,7 +216,7 @@ class _Job(NamedTuple):
     ) -> tuple[int, int]:
         """Embed rounds of passages; return how many vectors were made, and how many passages have one.
 
-        `given` returns the passages that have a vector now and had none before.
+        `given` returns the passages that just got a vector.
         """
         made = done = 0
         self.progress("vectors", done, total)
@@ -241,7 +241,7 @@ class _Job(NamedTuple):
 
 
 def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:
-    """What is to be embedded in batches, shortest texts first."""
+    """Yield batches of passages to embed, shortest texts first."""
     ordered = sorted(missing.values(), key=lambda pending: (len(pending.text), pending.key))
     for start in range(0, len(ordered), EMBED_BATCH):
         yield ordered[start : start + EMBED_BATCH]
@@ -250,7 +250,7 @@ def _by_length(missing: Mapping[bytes, Pending]) -> Iterator[list[Pending]]:
 def _embed(embedder: Embedder, batch: Sequence[Pending], progress: Progress, done: int, total: int) -> _Made:
     """Embed texts behind those that are `done`, and say often how far it is.
 
-    A model in this process takes text by text, so that parts cost nothing; a request to a server is not cut.
+    A model in this process takes text by text, so that parts cost no more; a request to a server is not cut.
     """
     import numpy as np
 

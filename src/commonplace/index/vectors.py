@@ -1,7 +1,7 @@
 """Which passages lack a vector, what is embedded for them, and whose vectors an index holds.
 
 A vector is keyed by the model and the hash of the embedded text, so moving or renaming a file, or inserting
-a line above, embeds nothing again; only front matter is embedded with the note's name.
+a line above, re-embeds no passage; only front matter is embedded with the note's name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROWS = 8192  # texts that are read at once
 
 
 class Model(Protocol):
-    """What must be known of a model to tell which vector is a passage's."""
+    """The part of a model that decides which vector belongs to a passage."""
 
     @property
     def fingerprint(self) -> str:
@@ -63,17 +63,17 @@ class Vectors:
     """The vectors of one index as those of a model; `store` keeps and compares them."""
 
     def __init__(self, index: Index) -> None:
-        """Attach to an index; nothing is read until it is asked for."""
+        """Attach to an index, without reading it."""
         self.index = index
         self.store = index.vectors
 
     def serves(self, model: Model) -> bool:
-        """Whether the index's vectors are this model's, or there are none yet."""
+        """Tell if the index's vectors are this model's, or missing."""
         noted = self.index.meta.get("model")
         return noted in (None, *_compatible(model)) or not self.index.statistics().vectors
 
     def holds(self, model: Model) -> bool:
-        """Whether some of the index's vectors are this model's."""
+        """Tell if some of the index's vectors are this model's."""
         return self.index.meta.get("model") in _compatible(model) and self.store.level() < 2
 
     def adopt(self, model: Model) -> None:
@@ -129,7 +129,7 @@ class Vectors:
         return sum(_serves(model, row) for texts in self._pages(0) for row in texts)
 
     def missing(self, model: Model, contexts: Mapping[str, str] | None = None) -> dict[bytes, str]:
-        """What a sync with this model, and these contexts, would have to embed: texts by key, each once."""
+        """Return the texts that a sync with this model and these contexts would embed, by key, each once."""
         noted = self.contexts()
         contexts = noted if contexts is None else _redacted(contexts)
         found: dict[bytes, str] = {}
@@ -153,7 +153,7 @@ class Vectors:
     def contexts(self) -> dict[str, str]:
         """The descriptions that are embedded with the passages below them, by prefix.
 
-        None where what is noted of them cannot be read: the next sync notes them anew.
+        Empty if the note of them is damaged: the next sync writes it anew.
         """
         noted = self.index.meta.get("contexts")
         try:
@@ -179,7 +179,7 @@ class Vectors:
             self.index.meta["contexts"] = json.dumps(after, ensure_ascii=False)
 
     def prune(self) -> None:
-        """Forget vectors that no passage uses, unless another model's are being made beside them."""
+        """Forget vectors that no passage uses, unless another model's are being made."""
         if "staging" not in self.index.meta:
             self.store.prune()
 
@@ -248,7 +248,7 @@ def _serves(model: Model, row: Text) -> bool:
 
 
 def _applying(contexts: Mapping[str, str], collection: str, path: str) -> tuple[str, ...]:
-    """The contexts of a note, which are told by its path as people write it."""
+    """Return the contexts of a note, by its path as people write it."""
     if not contexts:
         return ()
     shown = path if collection == WORKSPACE_COLLECTION else f"{collection}/{path}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DAY = "coalesce(s.day, n.date)"  # of a passage: the one it says it holds since, otherwise that of its note
 _COLUMNS = {"collection": "n.collection", "kind": "n.kind", "note": "n.id", "passage": "s.id"}
-# What has an index of its own; other keys are looked for in every annotation.
+# Keys with an index of their own; other keys are looked for in every annotation.
 _HAS = {
     "trigger": schema.WITH_TRIGGER,
     "by": schema.WITH_WRITER,

@@ -1,4 +1,4 @@
-"""Whether the tables of an index file agree with each other, for `doctor`."""
+"""Contradictions between the tables of an index file, for `doctor`."""
 
 from __future__ import annotations
 

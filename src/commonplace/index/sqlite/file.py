@@ -31,7 +31,7 @@ class IndexFile:
         self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file; a second call has no effect."""
         self.connection.close()
 
     @property

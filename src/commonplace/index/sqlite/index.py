@@ -115,7 +115,7 @@ class SqliteIndex(IndexFile, Index):
 
     def write(self, batches: Iterable[Sequence[Entry]]) -> int:
         """Add or replace files, each batch in one transaction; return the largest id of a passage before."""
-        from commonplace.index.sqlite import rows  # most searches write nothing
+        from commonplace.index.sqlite import rows  # most searches do not write
 
         last = int(self.rows("SELECT coalesce(max(id), 0) FROM passages")[0][0])
         for batch in batches:

@@ -45,7 +45,7 @@ def open_index(path: str, identity: Mapping[str, str]) -> Opened:
     """Open the index at `path`, or the best there is in its place.
 
     A damaged one is deleted and begun anew (it is derived); one of other tables, or redacted by other rules,
-    is emptied but for its vectors. Where nothing may be written, an index that is there already is used as it
+    is emptied but for its vectors. Where writing is refused, an existing index is used as it
     is; otherwise one in memory serves this process.
     """
     try:

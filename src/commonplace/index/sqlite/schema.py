@@ -42,7 +42,7 @@ BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
 _WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoint=4000")
-# Every question looks for triggers, and most memories have none: the index over them is then empty.
+# Every question looks for triggers; in most memories the index over them is empty.
 WITH_TRIGGER = """instr(annotations, '"trigger":') > 0"""
 # Filters ask who wrote what; in a memory without captured entries this index is empty as well.
 WITH_WRITER = """instr(annotations, '"by":') > 0"""
@@ -84,9 +84,9 @@ CREATE VIRTUAL TABLE struck_fts USING fts5(
 """
 ANEW = ("meta", "notes", "sections", "passages", "passages_fts", "struck_fts")  # dropped in a rebuild
 # Notes in `meta` about the vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
-# which model's are being made beside them, which contexts are embedded with the passages.
+# which model's are being made, which contexts are embedded with the passages.
 KEPT_META = ("model", "scripts", "staging", "contexts")
-# What SQLite says of tables and columns that are gone or others than ours, or views in the place of tables.
+# Errors of SQLite about missing or foreign tables and columns, or views instead of tables.
 _UNLIKE = lazy(
     "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
     "|access to view|it is a view|use DROP VIEW"
@@ -97,7 +97,7 @@ def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
     """Open an index file, or `:memory:`, and set its pragmas.
 
     Raises IndexUnavailable if it cannot be opened or is not a database; `reason` is FOREIGN where a link or
-    another special file stands in the place of it or of its log.
+    another special file replaces it or its log.
     """
     # Nobody can write to a file that is read-only, so no lock is needed; -shm could not be made either.
     query = "immutable=1" if readonly else ""
@@ -149,12 +149,12 @@ def _reason(path: str, error: apsw.Error) -> str:
 
 
 def is_damage(reason: str) -> bool:
-    """Whether an index that cannot be used for this reason is to be begun anew."""
+    """Tell if an index that fails for this reason must be begun anew."""
     return reason in (DAMAGED, BROKEN, FOREIGN) or _UNLIKE.search(reason) is not None
 
 
 def exists(connection: apsw.Connection) -> bool:
-    """Whether the tables have been created."""
+    """Tell if the tables have been created."""
     tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'passages')"
     return bool(connection.execute(tables).get == 2)
 
@@ -168,7 +168,7 @@ def is_whole(connection: apsw.Connection) -> bool:
 
 
 def is_empty(connection: apsw.Connection) -> bool:
-    """Whether a file holds nothing at all, so that tables may be created in it."""
+    """Tell if a file is empty, so that tables may be created in it."""
     return not connection.execute("SELECT count(*) FROM sqlite_schema").get
 
 
@@ -186,7 +186,7 @@ def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
 
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:
-    """The texts of the meta table; the scan is bytes, and most of a megabyte. None of a table not of ours."""
+    """Return the texts of the meta table without the scan, which is bytes; empty for a foreign table."""
     with suppress(apsw.SQLError):
         return dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
     return {}

@@ -50,7 +50,7 @@ class SqliteVectors(VectorStore):
     """The vectors of one index file, see `index.base.VectorStore`."""
 
     def __init__(self, file: IndexFile) -> None:
-        """Attach to an index; nothing is read until it is asked for."""
+        """Attach to an index, without reading it."""
         self.file = file
         self.orphans: set[int] = set()  # vectors that lost a passage here; other passages may use them still
         self._extension: bool | None = None
@@ -77,7 +77,7 @@ class SqliteVectors(VectorStore):
 
     @property
     def length(self) -> int:
-        """The dimensions of the vectors of passages, 0 while none has one: one model's have one length."""
+        """The dimensions of the vectors of passages, 0 before the first; one model has one length."""
         sql = f"SELECT length(v.vector) {_OF_PASSAGES} WHERE v.vector <> x'' ORDER BY p.vector_id LIMIT 1"
         rows = self.file.rows(sql)
         return int(rows[0][0]) if rows else 0
@@ -140,7 +140,7 @@ class SqliteVectors(VectorStore):
     def prune(self, *, lost: bool = False) -> None:
         """Delete vectors that no passage uses; with `lost` only those that lost one in this process.
 
-        One that stayed would take a place among the nearest that a question asks for.
+        An unused vector would take a place among the nearest to a question.
         """
         used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
         gone, orphans = f"WHERE id NOT IN ({used})", [(vector,) for vector in self.orphans]
@@ -160,7 +160,7 @@ class SqliteVectors(VectorStore):
         """Prepare for one question; see `index.base.VectorStore`.
 
         The first question goes to the extension, which reads the file once. For later ones the function
-        holds the matrix and touches the index no more, so it may run beside a full-text query.
+        holds the matrix and touches the index no more, so it may run at the same time as a full-text query.
         """
         self._asked += 1
         level, scopes = self.level(), scopes or (ALL,)
@@ -272,7 +272,7 @@ class SqliteVectors(VectorStore):
         return matrix.renewed(ids[order], places[order], read)
 
     def _read(self) -> Matrix:
-        """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
+        """Read all vectors, a few thousand at a time, so that the matrix alone is large."""
         from array import array
 
         import numpy as np
