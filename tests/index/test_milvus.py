@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -24,8 +25,8 @@ Make = Callable[..., MilvusIndex]
 def make(milvus_url: str) -> Iterator[Make]:
     made: list[MilvusIndex] = []
 
-    def opened(workspace: str = "", url: str = milvus_url) -> MilvusIndex:
-        made.append(MilvusIndex(url, IDENTITY, workspace or next(NAMES), NO_KEY))
+    def opened(workspace: str = "", url: str = milvus_url, path: str = ":memory:") -> MilvusIndex:
+        made.append(MilvusIndex(url, IDENTITY, workspace or next(NAMES), NO_KEY, path))
         return made[-1]
 
     yield opened
@@ -68,3 +69,12 @@ def test_rows_of_a_transaction_that_failed_are_not_found(make: Make) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert index.match('"lamp"', 9) == []
+
+
+def test_what_another_process_made_anew_is_found(make: Make, tmp_path: Path) -> None:
+    one = make(name := next(NAMES), path=str(tmp_path / "index.sqlite"))
+    other = make(name, path=str(tmp_path / "index.sqlite"))
+    one.write([[entry(key) for key in FILES]])
+    with other.transaction(anew=True):
+        other.write([[entry(("memory", "MEMORY.md"))]])
+    assert [len(index.match('"desk" OR "lamp"', 9)) for index in (one, other)] == [1, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from commonplace.base import fork
@@ -42,19 +42,6 @@ class Expression(NamedTuple):
 
     phrases: tuple[Phrase, ...]
     tree: Tree | int
-
-    def holds(self, found: Collection[int]) -> bool:
-        """Tell if the expression matches where these phrases are found, by their places."""
-        return _holds(self.tree, found)
-
-
-def _holds(tree: Tree | int, found: Collection[int]) -> bool:
-    if isinstance(tree, int):
-        return tree in found
-    each = [_holds(part, found) for part in tree.parts]
-    if tree.sign == "NOT":
-        return each[0] and not any(each[1:])
-    return all(each) if tree.sign == "AND" else any(each)
 
 
 @cache

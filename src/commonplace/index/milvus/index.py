@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from time import time_ns
 
 from commonplace.config.credentials import Secret
 from commonplace.index import full_text
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from commonplace.types import Level
 
 _TYPICAL = 60  # tokens of a passage, for the weights in Milvus
+_TOKENS = ("id", "body", "header")
 _LENGTHS = "CREATE TABLE IF NOT EXISTS lengths(id INTEGER PRIMARY KEY, length INTEGER, struck INTEGER)"
 _FIELDS = """
 SELECT s.id, s.note_id, n.collection, n.kind, coalesce(s.day, n.date, ''),
@@ -53,7 +55,7 @@ class MilvusIndex(SqliteIndex):
 
         Raises IndexUnavailable where the server is away, MissingExtra.
         """
-        self.server = Milvus(url, workspace, key)
+        self.server = Milvus(url, workspace, key, lambda: int(self.meta["generation"]))
         self._gone: set[int] = set()  # passages to be deleted from the server when the transaction ends
         self._average: tuple[int, float] = (-1, 1.0)
         self._frequencies: tuple[int, dict[str, int]] = (-1, {})  # by filter
@@ -67,7 +69,6 @@ class MilvusIndex(SqliteIndex):
             with self.transaction(anew=True):
                 self.meta["server"] = mark
             self.rebuild_reason = reason or None
-        self.server.generation = int(self.meta["generation"])
 
     def close(self) -> None:
         """Close the catalogue and the connection; may be repeated."""
@@ -77,24 +78,18 @@ class MilvusIndex(SqliteIndex):
     @contextmanager
     def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
         """Make several changes, or ask several questions of one state; see `index.base.Index`."""
-        before = self.server.generation
-        server, generation = self.meta.get("server"), int(self.meta.get("generation", 0))
+        server = self.meta.get("server", "")
         try:
             with super().transaction(write=write, anew=anew):
                 if anew:
                     self.rows("DELETE FROM lengths")
-                    self.server.generation = generation + 1
-                    self.meta["generation"] = str(generation + 1)
-                    if server is not None:
-                        self.meta["server"] = server
-                    self._gone.clear()
+                    self.meta.update(generation=str(time_ns()), server=server)
                 yield
         except BaseException:
-            self.server.generation = before
             self._gone.clear()
             raise
         if anew:
-            self.server.delete(f"generation != {self.server.generation}")
+            self.server.delete(f"generation != {self.meta['generation']}")
         self._settle()
 
     @contextmanager
@@ -201,17 +196,24 @@ class MilvusIndex(SqliteIndex):
         plain = all(len(phrase.tokens) == 1 for phrase in read.phrases) and " AND " not in expression
         begins = any(phrase.begins for phrase in read.phrases)
         best: set[tuple[int, float]] = set()
+        rows: list[dict[str, Any]] = []
         for scope in scopes or (ALL,):
             asked = f"struck == false and ({where(scope)})"
             if not plain or begins or " NOT " in expression or " : " in expression:
                 asked += f" and ({matching(expression)})"
             if begins:
-                rows = self.server.query(asked, ("id", "body", "header"))
-            else:
-                rows = self.server.search_text(weights, max(1000, 4 * limit), asked) if weights else []
+                rows = self.server.query(asked, _TOKENS)
+            elif weights:
+                rows = [row for row, _ in self.server.search(weights, max(1000, 4 * limit), asked, _TOKENS)]
             scored = [(row["id"], self._score(read, row, idfs, header)) for row in rows]
             best.update(sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:limit])
-        return sorted(best, key=lambda pair: (-pair[1], pair[0]))
+        return self.there(dict(best))
+
+    def there(self, found: Mapping[int, float], condition: str = "TRUE") -> list[tuple[int, float]]:
+        """Return the passages that the catalogue has, best first: Milvus keeps those of a failed write."""
+        sql = f"SELECT id FROM passages WHERE {condition} AND id IN (SELECT value FROM json_each(?))"
+        known = [row[0] for row in self.rows(sql, (json.dumps([*found]),))]
+        return sorted(((one, found[one]) for one in known), key=lambda pair: (-pair[1], pair[0]))
 
     def _score(self, read: Expression, row: Mapping[str, Any], idfs: Sequence[float], header: float) -> float:
         texts = {column: row[column].split() for column in full_text.COLUMNS}
@@ -268,11 +270,9 @@ class MilvusVectors(SqliteVectors):
             for scope in scopes or (ALL,):
                 if _asks(scope):
                     scope = Scope((In("passage", frozenset(self.index.select(scope, struck=struck))),))
-                hits = server.search(name, vector.tolist(), limit, f"({where(scope)}){stands}", ("id",))
+                hits = server.search(vector.tolist(), limit, f"({where(scope)}){stands}", ("id",), name)
                 best |= {row["id"]: near for row, near in hits}
-            sql = "SELECT id FROM passages WHERE vector_id > 0 AND id IN (SELECT value FROM json_each(?))"
-            there = [row[0] for row in self.file.rows(sql, (json.dumps([*best]),))]  # a cleared one is not
-            return sorted(((one, best[one]) for one in there), key=lambda pair: (-pair[1], pair[0]))
+            return self.index.there(best, "vector_id > 0")
 
         return nearest, self.level()
 

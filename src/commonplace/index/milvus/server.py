@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST = 16_384  # rows of an answer, the limit of Milvus
 _WAIT_S, _BATCH, _LONGEST = 10, 500, 65_000  # the last in bytes, of a text
-_TEXT, _PASSAGES = "commonplace_text", "commonplace_vectors_"
+TEXT, _PASSAGES = "commonplace_text", "commonplace_vectors_"
 _NONE = "id < 0"
 _IN = {"passage": "id"}
 _HAS = {"day": 'day != ""', "until": "struck == true"}
@@ -53,7 +53,7 @@ FIELDS = (
 class Milvus:
     """The collections of a database, of which only the rows of one workspace and generation are seen."""
 
-    def __init__(self, url: str, workspace: str, key: Secret) -> None:
+    def __init__(self, url: str, workspace: str, key: Secret, generation: Callable[[], int]) -> None:
         """Connect to `milvus://host:port/database`, `milvuss://` with TLS.
 
         Raises IndexUnavailable, MissingExtra.
@@ -64,14 +64,14 @@ class Milvus:
             raise MissingExtra("an index in Milvus", "milvus") from error
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it logs requests that fail
         parts = urlsplit(url)
-        self.url, self.workspace, self.generation, self._pymilvus = url, workspace, 0, pymilvus
+        self.url, self.workspace, self._generation, self._pymilvus = url, workspace, generation, pymilvus
         self._known: set[str] = set()
         with self.translated():
             self.client = pymilvus.MilvusClient(
                 f"http{'s' * (parts.scheme == 'milvuss')}://{parts.netloc}", token=key.reveal(),
                 db_name=parts.path.strip("/"), timeout=_WAIT_S,
             )  # fmt: skip
-        self._make(_TEXT, "sparse", "SPARSE_FLOAT_VECTOR", "SPARSE_INVERTED_INDEX", "IP")
+        self._make(TEXT, "sparse", "SPARSE_FLOAT_VECTOR", "SPARSE_INVERTED_INDEX", "IP")
 
     def _make(self, name: str, field: str, kind: str, index: str, metric: str, **options: int) -> None:
         """Make a collection if it is missing."""
@@ -85,7 +85,7 @@ class Milvus:
                 schema.add_field("workspace", kinds.VARCHAR, max_length=64, is_partition_key=True)
                 for other in ("generation", "id"):
                     schema.add_field(other, kinds.INT64)
-                texts = (("body", "VARCHAR"), ("header", "VARCHAR")) if name == _TEXT else ()
+                texts = (("body", "VARCHAR"), ("header", "VARCHAR")) if name == TEXT else ()
                 for other, of in (*FIELDS, *texts):
                     schema.add_field(other, kinds[of], **({"max_length": 65_535} if of == "VARCHAR" else {}))
                 schema.add_field(field, kinds[kind], **options)
@@ -109,17 +109,17 @@ class Milvus:
 
     @property
     def _own(self) -> str:
-        return f"workspace == {_quoted(self.workspace)} and generation == {self.generation}"
+        return f"workspace == {_quoted(self.workspace)} and generation == {self._generation()}"
 
     def vectors(self, length: int) -> str:
         """Return the collection of vectors of a length, made if it is missing."""
         self._make(name := f"{_PASSAGES}{length}", "dense", "FLOAT_VECTOR", "AUTOINDEX", "COSINE", dim=length)
         return name
 
-    def upsert(self, rows: Sequence[Mapping[str, Any]], name: str = _TEXT) -> None:
+    def upsert(self, rows: Sequence[Mapping[str, Any]], name: str = TEXT) -> None:
         """Insert or replace passages by id."""
-        own = {"workspace": self.workspace, "generation": self.generation}
-        key = f"{self.workspace}/{self.generation}/"
+        own = {"workspace": self.workspace, "generation": self._generation()}
+        key = f"{self.workspace}/{self._generation()}/"
         for at in range(0, len(rows), _BATCH):
             with self.translated():
                 some = [{"pk": f"{key}{row['id']}", **own, **row} for row in rows[at : at + _BATCH]]
@@ -129,37 +129,32 @@ class Milvus:
         """Delete rows of this workspace, of whatever generation, from all collections."""
         with self.translated():
             for name in self.client.list_collections():
-                if name.startswith((_TEXT, _PASSAGES)):
+                if name.startswith((TEXT, _PASSAGES)):
                     self.client.delete(name, filter=f"workspace == {_quoted(self.workspace)} and {condition}")
 
     def delete_passages(self, ids: Iterable[int]) -> None:
         """Delete passages of this generation."""
         every = sorted(ids)
         for at in range(0, len(every), MOST):
-            self.delete(f"generation == {self.generation} and id in {every[at : at + MOST]}")
+            self.delete(f"generation == {self._generation()} and id in {every[at : at + MOST]}")
 
     def query(self, condition: str, fields: Sequence[str]) -> list[dict[str, Any]]:
         """Return these fields of the passages that meet a condition, or `count(*)`."""
         limit = {} if fields[0] == "count(*)" else {"limit": MOST}
         condition = f"{self._own} and ({condition})"
         with self.translated():
-            return list(self.client.query(_TEXT, filter=condition, output_fields=[*fields], **limit))
+            return list(self.client.query(TEXT, filter=condition, output_fields=[*fields], **limit))
 
     def search(
-        self, name: str, vector: object, limit: int, condition: str, fields: Sequence[str]
+        self, vector: object, limit: int, condition: str, fields: Sequence[str], name: str = TEXT
     ) -> list[tuple[dict[str, Any], float]]:
-        """Return the fields of the nearest passages with their similarity."""
+        """Return the fields of the nearest passages with their similarity, by term weights or by vectors."""
         with self.translated():
             (hits,) = self.client.search(
                 name, [vector], limit=min(limit, MOST), filter=f"{self._own} and ({condition})",
-                output_fields=[*fields], anns_field="sparse" if name == _TEXT else "dense",
+                output_fields=[*fields], anns_field="sparse" if name == TEXT else "dense",
             )  # fmt: skip
         return [(dict(hit["entity"]), float(hit["distance"])) for hit in hits]
-
-    def search_text(self, weights: Mapping[int, float], limit: int, condition: str) -> list[dict[str, Any]]:
-        """Return id and tokens of the best passages by the inner product of term weights."""
-        found = self.search(_TEXT, dict(weights), limit, condition, ("id", "body", "header"))
-        return [row for row, _ in found]
 
     def compact(self) -> None:
         """Let the server drop deleted rows from its segments."""

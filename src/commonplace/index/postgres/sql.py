@@ -86,10 +86,12 @@ class Query:
 
     def matching(self, expression: str, *, counted: bool = False) -> str:
         """Return the passages that match an expression, or how many stand and how many there are."""
-        having = _having(full_text.parse(expression).tree)
-        found = f"SELECT passage, bool_or(struck) AS struck FROM ({self._found(expression)}) f"
+        read, found = full_text.parse(expression), self._found(expression)
+        if len(read.phrases) > 1:  # the rows of one have each passage once
+            grouped = f"({found}) f GROUP BY 1 {_having(read.tree)}"
+            found = f"SELECT passage, bool_or(struck) AS struck FROM {grouped}"
         what = "count(*) FILTER (WHERE NOT struck), count(*)" if counted else "passage"
-        return f"SELECT {what} FROM ({found} GROUP BY 1 {having}) m"
+        return f"SELECT {what} FROM ({found}) m"
 
     def scored(self, expression: str, header: float, total: int, average: float) -> str:
         """Return the passages that stand and match, with their BM25; `total` stand, `average` tokens long."""
