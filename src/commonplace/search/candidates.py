@@ -364,19 +364,18 @@ def within(days: Dated) -> Scope:
 
 def listing(index: Index, scope: Scope, days: Dated, limit: int, *, struck: bool = False) -> list[Candidate]:
     """List passages of some days by day and place, the workspace's own first; of many some of each day."""
-    passages = index.select(scope & within(days), DAY_CANDIDATES, struck=struck, newest=True)
-    sources = index.sources(passages)
+    passages = index.passages(index.select(scope & within(days), DAY_CANDIDATES, struck=struck, newest=True))
 
     def day(passage: Candidate) -> str:
         named = days.naming.get(passage.id)
-        return named.last.isoformat() if named else sources[passage.id].date or ""
+        return named.last.isoformat() if named else passage.source.date or ""
 
     def place(passage: Candidate) -> tuple[str, bool, str, str, int, int]:
-        own = sources[passage.id]
+        own = passage.source
         foreign = own.collection != WORKSPACE_COLLECTION
         return (day(passage), foreign, own.collection, own.path, passage.start_line, passage.id)
 
-    listed = sorted(telling(index.passages(passages)), key=place)
+    listed = sorted(telling(passages), key=place)
     counts = Counter[str]()
     turns: dict[int, int] = {}  # of each passage how many of its day stand before it
     for passage in listed:

@@ -317,8 +317,7 @@ def arrange(
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
     if settings.updates and settings.fusion == "calibrated":
         with outcome.timed("updates"):
-            sources = index.sources([item.candidate.id for item in ranked[: updates.COMPARED]])
-            dates = {passage: source.date for passage, source in sources.items()}
+            dates = {own.id: own.source.date for own, *_ in ranked[: updates.COMPARED]}
             ranked = updates.lift(ranked, question.query, dates, question.days)
     with outcome.timed("hits"):
         ranked, fronts = serve(question, ranked)
@@ -330,7 +329,7 @@ def arrange(
             **(settled(ranked, replaced) if replaced else {}),
         }
         ranked = in_order(ranked, successors)
-        entries = _entries(index, [item for item in ranked if item.score >= least], limit)
+        entries = _entries(item for item in ranked if item.score >= least)
         shown = spread(gather(entries, limit, frozenset(question.query.terms)), diversity)
         pairs = [
             (one.item.candidate, _hit(one.item, one.source, request.today, others, said_newer))
@@ -349,29 +348,20 @@ def arrange(
 
 
 def listed(
-    index: Index, kept: Sequence[Ranked], now: date | None = None, naming: Mapping[int, Span] = _NONE
-) -> list[Hit]:
-    """Return every passage as a hit of its own; of one that names a day it is labelled with that."""
-    sources = index.sources([item.candidate.id for item in kept])
-    hits = [_hit(item, sources[item.candidate.id], now) for item in kept]
-    spans = [naming.get(item.candidate.id) for item in kept]
-    return [
-        replace(hit, labels=(*hit.labels, f"names {span.written}")) if span else hit
-        for hit, span in zip(hits, spans, strict=True)
-    ]
+    kept: Sequence[Ranked], now: date | None = None, naming: Mapping[int, Span] = _NONE
+) -> Iterator[Hit]:
+    """Yield every passage as a hit of its own; of one that names a day it is labelled with that."""
+    for item in kept:
+        hit, span = _hit(item, item.candidate.source, now), naming.get(item.candidate.id)
+        yield replace(hit, labels=(*hit.labels, f"names {span.written}")) if span else hit
 
 
-def _entries(index: Index, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
-    """Candidates with what they say, read as far as they are asked for."""
-    step = max(1, HEAD * limit)
-    for start in range(0, len(ranked), step):
-        batch = ranked[start : start + step]
-        sources = index.sources([item.candidate.id for item in batch])
-        for item in batch:
-            source = sources[item.candidate.id]
-            # Of a program every character counts.
-            read = compare.verbatim if filetypes.is_code(source.path) else compare.read
-            yield Entry(item, source, read(item.candidate.text))
+def _entries(ranked: Iterable[Ranked]) -> Iterator[Entry]:
+    """Candidates with what they say, read as far as they are asked for; a program to the letter."""
+    for item in ranked:
+        source = item.candidate.source
+        read = compare.verbatim if filetypes.is_code(source.path) else compare.read
+        yield Entry(item, source, read(item.candidate.text))
 
 
 def _hit(

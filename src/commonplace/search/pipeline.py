@@ -67,7 +67,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         with outcome.timed("ranking"):
             ranked = _listed(index, asked, days, covered, request)
         with outcome.timed("hits"):
-            outcome.hits = order.listed(index, ranked, request.today, days.naming if days else {})
+            outcome.hits = [*order.listed(ranked, request.today, days.naming if days else {})]
     if days and not outcome.hits and _is_lacking(index, asked, days, covered, request):
         lacking = " or ".join(dict.fromkeys(span.written for span in days.spans))
         outcome.warnings.append(message("search.no_note_of", NO_NOTE_OF, day=lacking))
@@ -176,26 +176,22 @@ def _respelled(
 
 def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate], means: Means) -> Evidence:
     """What both lists say, with what the index knows of the notes where the ranking asks for it."""
-    ages = bool(question.ranking.recency)
-    sources = question.index.sources([one.id for one in passages]) if ages or question.days else {}
     naming = question.days.naming if question.days else {}
     named = {passage: span.first.isoformat() for passage, span in naming.items()}
-    foreign = Scope((In("collection", means.reference),))
-    ids = [one.id for one in passages] if means.reference else ()
     return Evidence(
         question.query,
         found.terms,
         found.lexical,
         found.semantic,
-        dates={passage: source.date for passage, source in sources.items()} | named,
+        dates={one.id: one.source.date for one in passages} | named,
         today=question.request.today,
         days=question.days,
-        curated={one.note_id for one in passages if ages and sources[one.id].kind == "long-term"},
+        curated={one.note_id for one in passages if one.source.kind == "long-term"},
         translated=found.translated,
         lists=found.lists,
         similar=means.similar if found.semantic else None,
         served=means.served,
-        reference=facts.within(question.index, ids, foreign) if ids else (),
+        reference={one.id for one in passages if one.source.collection in means.reference},
         behind=means.behind,
     )
 
@@ -299,8 +295,7 @@ def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
         rf"(?<![^\W_{lexicon.CJK}])[{_DASHES}]{re.escape(word)}(?![^\W{lexicon.CJK}]|-)", re.IGNORECASE
     )
     passages = index.passages(index.select(holding, OPTIONS))
-    headings = (source.headings for source in index.sources([one.id for one in passages]).values())
-    return any(map(option.search, [*(one.text for one in passages), *("\n".join(one) for one in headings)]))
+    return any(option.search("\n".join([one.text, *one.source.headings])) for one in passages)
 
 
 def _as_far_as_held(

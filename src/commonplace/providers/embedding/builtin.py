@@ -5,7 +5,7 @@ which says how its weights are kept, and `tools/build_chinese`. Activations are 
 and every text is run alone, so its vector depends on the text alone; two threads keep two cores busy
 without padding. What Chinese needs is read when the first Chinese text comes.
 
-The third of six layers of the English model gives a vector for every word of a text, for comparing words one by one:
+The third of six layers of the English model gives a vector for every word of a text, to compare these:
 measured on the dev sets, passages ranked by its words differ by no more than chance from those ranked by the
 last one's.
 """
