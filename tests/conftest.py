@@ -173,7 +173,7 @@ def nothing_of_another_test() -> Iterator[None]:
                 model.close()
     opening = sys.modules.get("commonplace.providers.opening")
     if opening is not None:
-        opening.breaker().reset()
+        opening.SHARED._states.clear()
     state = sys.modules.get("commonplace.storage.state")
     for place in list(state._files) if state is not None else ():  # a process keeps them open
         state.close(place)

@@ -47,6 +47,7 @@ EPSILON = 1e-12
 WEIGHT_LEVELS = 64
 ACTIVATION_ZERO = 128
 MICROSOFT = "com.microsoft"
+WORDS = "encoder.layer.2"  # the value that gives the vectors of words
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL_DIR = ROOT / "src" / "commonplace" / "providers" / "embedding" / "minilm"
@@ -247,6 +248,19 @@ def wrap_graph(graph: GraphWriter) -> onnx.ModelProto:
     return model
 
 
+def with_output(model: bytes, name: str) -> bytes:
+    """Return an ONNX model that also gives the value of this name inside its graph.
+
+    A serialised message may come in parts: lists of a later one are added to those before. So this appends
+    a graph (field 7 of ModelProto) with one more output only (field 12 of GraphProto, whose field 1
+    is its name).
+    """
+    part = name.encode()
+    for number in (1, 12, 7):
+        part = bytes([number << 3 | 2, len(part)]) + part
+    return model + part
+
+
 def build_tokenizer(published: bytes) -> str:
     """Return the published tokenizer without its padding, cut at the model's 256 word pieces."""
     settings = json.loads(published)
@@ -325,7 +339,10 @@ def main() -> None:
     options.model_dir.mkdir(parents=True, exist_ok=True)
     options.reference.parent.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(published)
-    for name, data in (("model.onnx", build_model(weights)), ("tokenizer.json", tokenizer.encode())):
+    for name, data in (
+        ("model.onnx", with_output(build_model(weights), WORDS)),
+        ("tokenizer.json", tokenizer.encode()),
+    ):
         (options.model_dir / name).write_bytes(data)
         print(f"{hashlib.sha256(data).hexdigest()}  {len(data):>9}  {name}")
     encoder = Tokenizer.from_str(tokenizer)

@@ -141,7 +141,7 @@ def test_a_failing_provider_leaves_the_message_and_the_session(
     assert match in reply.error
     assert "\n" not in reply.error
     assert reply.text == ""
-    opening.breaker().reset()
+    opening.SHARED._states.clear()
     model.rule = lambda asked: Say("White tea.")
     assert loop.respond("Please.").text == "White tea."
     assert last(model.chats[-1]).endswith("Which tea after lunch?\n\nPlease.")  # two in a row are one

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -59,12 +58,11 @@ def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: 
     }
     assert (kept["entries"], kept["limit"], kept["path"]) == (5, "at most 50,000 entries", str(vectors.path))
     assert kept["bytes"] >= Path(vectors.path).stat().st_size
-    assert kept["oldest"] == asked["oldest"] == time.strftime("%Y-%m-%d")
     assert (asked["entries"], asked["models"]) == (2, {"模型-8b": 2})
     assert asked["limit"] == "at most 10,000 entries and 30 days"
     lines = run("cache", "stats").stdout.splitlines()
     assert lines[0].startswith("vectors  5 in ")
-    assert lines[3].split() == ["model", OPENAI, "3"]
+    assert lines[2].split() == ["model", OPENAI, "3"]
     assert run("cache", "stats", "--answers").stdout.startswith("answers  2 in ")
 
 

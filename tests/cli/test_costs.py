@@ -21,7 +21,6 @@ def spent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ledger = Ledger.of(Workspace(workspace))
     ledger.record("summary", "openai", "gpt-4.1-mini", 120_000, 8_000)
     ledger.record("summary", "openai", "gpt-4.1-mini", 0, outcome="failed")
-    ledger.record("expand", "openai", "gpt-4.1-mini", 900, 80, cached=True)
     ledger.record("总结", "somebody", "new", 500, 50)
     now = time.time()
     with monkeypatch.context() as earlier:
@@ -47,12 +46,11 @@ def test_by_purpose(run: Run, spent: Path) -> None:
     result = run("costs")
     assert result.exit_code == 0
     assert lines(result.output) == [
-        ["purpose", "calls", "cached", "failed", "tokens", "in", "tokens", "out", "cost"],
-        ["summary", "2", "0", "1", "120,000", "8,000", "$0.0608"],
-        ["embed", "1", "0", "0", "4,000", "0", "$0.0000"],
-        ["总结", "1", "0", "0", "500", "50", "$0.0000", "+", "1", "unpriced"],
-        ["expand", "1", "1", "0", "0", "0", "$0.0000"],
-        ["total", "5", "1", "1", "124,500", "8,050", "$0.0608", "+", "1", "unpriced"],
+        ["purpose", "calls", "failed", "tokens", "in", "tokens", "out", "cost"],
+        ["summary", "2", "1", "120,000", "8,000", "$0.0608"],
+        ["embed", "1", "0", "4,000", "0", "$0.0000"],
+        ["总结", "1", "0", "500", "50", "$0.0000", "+", "1", "unpriced"],
+        ["total", "4", "1", "124,500", "8,050", "$0.0608", "+", "1", "unpriced"],
     ]
 
 
@@ -69,8 +67,7 @@ def test_by_day_as_json(run: Run, spent: Path) -> None:
     assert [row["name"] for row in found] == sorted(row["name"] for row in found)
     assert found[-1] == {
         "name": f"{datetime.now():%Y-%m-%d}",
-        "calls": 4,
-        "cached": 1,
+        "calls": 3,
         "failed": 1,
         "tokens_in": 120_500,
         "tokens_out": 8_050,

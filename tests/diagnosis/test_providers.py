@@ -14,7 +14,6 @@ from commonplace.config import user_file
 from commonplace.diagnosis import providers
 from commonplace.diagnosis.examination import Case, present
 from commonplace.providers import opening, probe
-from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.costs import Ledger
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check
@@ -249,9 +248,9 @@ def test_a_failure_that_passes_is_no_more_than_a_warning(
     case: Present, remote: Present, server: Server
 ) -> None:
     examined: Case = remote()
-    name = EMBEDDERS.create(opening.specs(examined.settings.embedding)[0]).breaker_name  # type: ignore[attr-defined]
+    spec = opening.specs(examined.settings.embedding)[0]
     for _ in range(3):
-        opening.breaker().failed(name, ProviderError("compatible", "busy"))
+        opening.SHARED.failed(f"{spec.provider}/{spec.model}", ProviderError("compatible", "busy"))
     found = by_check(providers.embedding(examined))["providers.embedding"]
     assert found.state == "warning"
     assert server.requests == []

@@ -86,7 +86,6 @@ def test_no_number_of_threads_and_processes_passes_a_cap(tmp_path: Path) -> None
 def test_a_cap_in_the_way_says_so(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     budget = Budget(ledger, max_tokens_a_day=1000)
     ledger.record("x", "fake", "fake", 600, 300)
-    ledger.record("x", "fake", "fake", 10**6, cached=True)
     with pytest.raises(BudgetExceeded) as caught:
         budget.reserve(101, 0, 10)
     error = caught.value
@@ -139,17 +138,16 @@ def test_nothing_is_spent_that_cannot_be_written_down(tmp_path: Path) -> None:
 
 def test_calls_are_summed_up(ledger: Ledger) -> None:
     ledger.record("summary", "fake", "fake", 1000, 500)
-    ledger.record("summary", "fake", "fake", 1000, 500, cached=True)
     ledger.record("summary", "fake", "fake", 0, outcome="failed")
     ledger.record("embed", "fake", "other", 10)
     assert ledger.costs() == (
-        Costs("summary", 3, 1, 1, 1000, 500, 0.002, 0),
-        Costs("embed", 1, 0, 0, 10, 0, 0.0, 1),
+        Costs("summary", 2, 1, 1000, 500, 0.002, 0),
+        Costs("embed", 1, 0, 10, 0, 0.0, 1),
     )
     assert [row.name for row in ledger.costs("model")] == ["fake/fake", "fake/other"]
     (today,) = ledger.costs("day")
     assert today.name == f"{datetime.now():%Y-%m-%d}"
-    assert today.calls == 4
+    assert today.calls == 3
     assert ledger.costs(since=time.time() + 1) == ()
 
 

@@ -15,7 +15,7 @@ import pytest
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import fastembed
 from commonplace.providers.catalog import Spec
-from commonplace.providers.fastembed import load
+from commonplace.providers.fastembed import LocalEmbedder
 from tests.providers.server import Reply, Request
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
@@ -37,7 +37,7 @@ def test_a_model_is_fetched_once_and_can_be_used(tmp_path: Path, monkeypatch: py
         server.requests.clear()
         assert fastembed.fetch(SPEC) == (name, place)
         assert server.requests == []
-    model = load(SPEC)
+    model = LocalEmbedder(SPEC)
     assert model.embed(["walnut desk"], "passage").shape == (1, model.dimensions)
 
 
@@ -47,7 +47,7 @@ def test_nothing_is_fetched_that_was_not_asked_for(tmp_path: Path, monkeypatch: 
 
     with hub(tmp_path / "made", monkeypatch) as (server, _):
         with pytest.raises(ProviderError, match=r"fetch BAAI/bge-small-zh-v1\.5"):
-            load(SPEC)
+            LocalEmbedder(SPEC)
         with pytest.raises(ConfigError, match=r"did you mean .*BAAI/bge-small-zh-v1\.5"):
             fastembed.fetch(Spec("fastembed", "BAAI/bge-small-zh"))
         assert server.requests == []
@@ -85,7 +85,7 @@ def test_ctrl_c_ends_it_at_once_and_another_attempt_mends_it(
         answers.delay_s = 0.0
         server.answer = answered
         fastembed.fetch(SPEC)
-    model = load(SPEC)
+    model = LocalEmbedder(SPEC)
     assert model.embed(["walnut desk"], "passage").shape == (1, model.dimensions)
 
 

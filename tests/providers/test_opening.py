@@ -132,7 +132,7 @@ def test_another_provider_stands_in_and_the_first_comes_back(
     with Memory.open(root, overrides=standing_in) as memory:
         assert "fake stands in" in memory.sync().warnings[0]
         assert memory.search("brass lamp").level == 0
-    opening.breaker().reset()
+    opening.SHARED._states.clear()
     server.answer = apis.openai
     with Memory.open(root, overrides=standing_in) as memory:
         assert memory.sync().warnings == ()

@@ -97,7 +97,7 @@ def test_a_cap_is_held(reopen: Open, server: Server, accounts: Ledger) -> None:
     free.score(QUESTION, TEXTS)
     with pytest.raises(BudgetExceeded, match=r"limits\.max_dollars_a_day: the price of voyage/mine"):
         reopen(max_dollars_a_day=1.0, model="mine").score(QUESTION, TEXTS)
-    assert opening.left_alone() == []
+    assert list(map(str, opening.SHARED.opened())) == []
     assert [row[6] for row in rows(accounts)] == ["ok"]
 
 
@@ -111,7 +111,7 @@ def test_a_failure_for_good_is_remembered_by_everybody(
         reopen().score(QUESTION, TEXTS)
     assert caught.value.permanent
     assert len(server.requests) == 1
-    (line,) = opening.left_alone()
+    (line,) = list(map(str, opening.SHARED.opened()))
     assert line.startswith("voyage/rerank-2.5 is left alone until")
     assert apis.KEY not in line
     assert [row[6] for row in rows(accounts)] == ["failed"]

@@ -62,7 +62,7 @@ def test_every_trial_is_a_call_that_is_recorded_and_not_cached(
     assert [one["input"] for one in asked if "input" in one] == [[probe.QUESTION], [probe.PASSAGE]] * 2
     assert [one["documents"] for one in asked if "documents" in one] == [list(probe.TEXTS)] * 2
     (row,) = Ledger.of(Workspace(tmp_path)).costs()
-    assert (row.name, row.calls, row.cached) == ("test", 8, 0)
+    assert (row.name, row.calls) == ("test", 8)
     assert not list(paths.user_cache_dir().glob("*.sqlite"))
 
 
@@ -71,18 +71,18 @@ def test_a_refused_key_is_told_and_never_shown_and_asked_again(
 ) -> None:
     server.answer = lambda request: Reply({"error": {"message": f"bad key {KEY}"}}, 401)
     for _ in range(2):
-        before = {one.name: one.until_s for one in opening.breaker().opened()}
+        before = {one.name: one.until_s for one in opening.SHARED.opened()}
         for found in everything(tmp_path, told):
             assert found is not None
             assert "401" in found.trouble
             assert KEY not in repr(found)
-        opened = opening.breaker().opened()
+        opened = opening.SHARED.opened()
         assert len(opened) == 3
         assert all(one.permanent for one in opened)
         assert all(one.until_s - before.get(one.name, one.until_s) < 60 for one in opened), "not prolonged"
     server.answer = openai
     assert probe.embedders(told.embedding)[0].trouble == ""
-    assert len(opening.breaker().opened()) == 2
+    assert len(opening.SHARED.opened()) == 2
 
 
 def test_a_cap_holds_for_trials(server: Server, tmp_path: Path, told: Settings) -> None:
@@ -93,7 +93,7 @@ def test_a_cap_holds_for_trials(server: Server, tmp_path: Path, told: Settings) 
         assert found is not None
         assert "max_tokens_a_day" in found.trouble
     assert server.requests == []
-    assert opening.breaker().opened() == []
+    assert opening.SHARED.opened() == []
 
 
 def test_the_wanted_provider_and_each_that_stands_in(server: Server, tmp_path: Path) -> None:

@@ -248,7 +248,7 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     """Open a workspace as the options say, its index in the cache; nothing is read yet."""
     overrides = {**(SYNCED if options.own else OVERRIDES), **options.settings}
     settings = Memory.open(folder, overrides=overrides).settings
-    index = cache_folder(folder, options, opening.choose(settings.embedding).provider)
+    index = cache_folder(folder, options, opening.choose(settings.embedding)[0])
     if options.fresh:
         shutil.rmtree(index, ignore_errors=True)
     make = options.embedder if options.mode != "lexical" else None

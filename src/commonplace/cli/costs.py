@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.providers.cache import AnswerCache, VectorCache
     from commonplace.providers.costs import By, Costs
 
-_HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
+_HEAD = ("calls", "failed", "tokens in", "tokens out", "cost")
 
 
 @command("costs")
@@ -73,7 +72,7 @@ def _table(by: str, costs: tuple[Costs, ...]) -> str:
 
 
 def _row(line: Costs) -> tuple[str, ...]:
-    counts = (line.calls, line.cached, line.failed, line.tokens_in, line.tokens_out)
+    counts = (line.calls, line.failed, line.tokens_in, line.tokens_out)
     # Nobody knows the price of some calls, which are not in the sum.
     unpriced = f" + {line.unpriced} unpriced" if line.unpriced else ""
     return (screen.one_line(line.name) or "-", *map("{:,}".format, counts), f"${line.cost:.4f}{unpriced}")
@@ -86,7 +85,7 @@ _DAY_S = 86_400
 class Kept:
     """A cache as it is told: its name, its file, how many entries and bytes, what bounds it, by model.
 
-    `limit` is in words; `oldest` a date, empty where nothing is kept.
+    `limit` is in words.
     """
 
     cache: str
@@ -94,7 +93,6 @@ class Kept:
     entries: int
     bytes: int
     limit: str
-    oldest: str
     models: Mapping[str, int]
 
 
@@ -157,19 +155,13 @@ def _answers(ctx: click.Context) -> Kept:
 def _kept(name: str, cache: AnswerCache | VectorCache, age: str) -> Kept:
     with closing(cache):
         stats = cache.stats()
-    limit, oldest = f"at most {cache.limit:,} entries{age}", _date(stats.oldest_s)
-    return Kept(name, str(cache.path), stats.entries, stats.bytes, limit, oldest, stats.models)
-
-
-def _date(moment: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(moment)) if moment else ""
+    limit = f"at most {cache.limit:,} entries{age}"
+    return Kept(name, str(cache.path), stats.entries, stats.bytes, limit, stats.models)
 
 
 def _shown(kept: Kept) -> str:
     size = screen.size(kept.bytes)
     rows = [(kept.cache, f"{kept.entries:,} in {size}, {kept.limit}"), ("file", screen.one_line(kept.path))]
-    if kept.oldest:
-        rows.append(("oldest", kept.oldest))
     ordered = sorted(kept.models.items(), key=lambda pair: (-pair[1], pair[0]))
     models = screen.table([(screen.one_line(n) or "-", f"{count:,}") for n, count in ordered], right=(1,))
     rows += [("model" if not n else "", line) for n, line in enumerate(models)]

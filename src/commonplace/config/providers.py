@@ -8,7 +8,7 @@ from __future__ import annotations
 from commonplace.base.tuples import NamedTuple
 
 LLM = "llm"  # the language model as a reranker: without a row, since it needs more than a `Spec`
-_SERVED = ".embedding.remote:load"
+_SERVED = ".embedding.remote:RemoteEmbedder"
 
 
 class Provider(NamedTuple):
@@ -38,9 +38,10 @@ def _chat(name: str, about: str, base_url: str, *keys: str, model: str = "", loc
 
 # fmt: off
 EMBEDDERS = (
-    Provider("builtin", ".embedding.builtin:load", "bundled, English and Chinese; nothing to set up",
-             model="all-MiniLM-L6-v2"),
-    Provider("fastembed", ".fastembed:load",
+    Provider("builtin", ".embedding.builtin:load", "bundled, English and Chinese", model="all-MiniLM-L6-v2"),
+    Provider("large", ".embedding.large:LargeEmbedder", extra="large", model="english-chinese",
+             about="multilingual-e5-small beside the bundled model; `large/all-languages` for others"),
+    Provider("fastembed", ".fastembed:LocalEmbedder",
              "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
              " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
              extra="fastembed", model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"),
@@ -76,19 +77,18 @@ LLMS = (
     Provider("fake", ".fake:load_llm", "says what it is told, for tests", local=True),
 )
 RERANKERS = (
-    Provider("fastembed", ".fastembed:load_reranker",
+    Provider("fastembed", ".fastembed:LocalReranker",
              "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
              " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
              extra="fastembed", model="Xenova/ms-marco-MiniLM-L-6-v2", local=True),
-    Provider("compatible", ".reranking:load",
+    Provider("compatible", ".reranking:RemoteReranker",
              "any server with a rerank endpoint: llama.cpp, vLLM, Infinity"),
-    Provider("cohere", ".reranking:load", "Cohere's rerankers, many languages",
-             keys=("COHERE_API_KEY", "CO_API_KEY"), model="rerank-v4.0-fast",
-             base_url="https://api.cohere.com/v2"),
-    Provider("jina", ".reranking:load", "Jina AI's rerankers, many languages", keys=("JINA_API_KEY",),
-             model="jina-reranker-v3", base_url="https://api.jina.ai/v1"),
-    Provider("voyage", ".reranking:load", "Voyage AI's rerankers, many languages", keys=("VOYAGE_API_KEY",),
-             model="rerank-2.5", base_url="https://api.voyageai.com/v1"),
+    Provider("cohere", ".reranking:RemoteReranker", "Cohere's rerankers, many languages",
+             keys=("COHERE_API_KEY", "CO_API_KEY"), model="rerank-v4.0-fast", base_url="https://api.cohere.com/v2"),
+    Provider("jina", ".reranking:RemoteReranker", "Jina AI's rerankers, many languages",
+             keys=("JINA_API_KEY",), model="jina-reranker-v3", base_url="https://api.jina.ai/v1"),
+    Provider("voyage", ".reranking:RemoteReranker", "Voyage AI's rerankers, many languages",
+             keys=("VOYAGE_API_KEY",), model="rerank-2.5", base_url="https://api.voyageai.com/v1"),
     Provider("fake", ".fake:load_reranker", "counts words that both hold, for tests", local=True),
 )
 # fmt: on

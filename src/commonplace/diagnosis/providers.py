@@ -21,7 +21,7 @@ from commonplace.index.scripts import NAMES
 from commonplace.providers import http, opening, probe
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
 from commonplace.providers.costs import Ledger
-from commonplace.providers.guard import BreakerState
+from commonplace.providers.guard import SHARED, BreakerState
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 
@@ -57,7 +57,7 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
     row = EMBEDDERS.find(spec.provider)
     check = "providers.embedding" if first else "providers.fallback"
     name = "/".join(filter(None, (row.name, probe.model_of(spec))))
-    opened = opening.breaker().find(name)
+    opened = SHARED.find(name)
     if opened is not None:
         return _left_alone(check, opened, first=first)
     if reason := _not_called(case, here=_stays_here(row, spec.base_url)):
@@ -87,7 +87,7 @@ def language(case: Case) -> Iterator[Finding]:
         yield Finding(check, "wrong", str(error), remedy_of(str(error)))
         return
     name = "/".join(filter(None, (row.name, chosen.model or row.model)))
-    opened = opening.breaker().find(name)
+    opened = SHARED.find(name)
     if opened is not None:
         yield _left_alone(check, opened, first=True)
     elif reason := _not_called(case, here=_stays_here(row, chosen.base_url), recorded=True):
@@ -126,7 +126,7 @@ def reranker(case: Case) -> Iterator[Finding]:
         return
     name = "/".join(filter(None, (chosen.provider, probe.reranker_model(case.settings))))
     by_llm, llm = chosen.provider == LLM, case.settings.llm
-    opened, here = opening.breaker().find(name), False
+    opened, here = SHARED.find(name), False
     with suppress(CommonplaceError, ValueError):
         row = LLMS.find(llm.provider) if by_llm else RERANKERS.find(chosen.provider)
         here = _stays_here(row, llm.base_url if by_llm else chosen.base_url)

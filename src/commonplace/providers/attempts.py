@@ -18,6 +18,7 @@ from typing import TypeVar
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.providers import services
 from commonplace.render import screen
 
 ATTEMPTS = 8
@@ -92,33 +93,12 @@ def side_by_side(
 
 # --- refusals ------------------------------------------------------------------------------------------
 
-MAX_REASON = 300  # cells of a provider's own words in an error line
-LONGEST_WAIT_S = 86_400.0
+MAX_REASON, LONGEST_WAIT_S = 300, 86_400.0  # cells of a provider's own words in an error line
 # 409 is a lock that another request holds (OpenAI's SDK retries it as well), 425 "too early".
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})
-# How providers say that an input, or all of them together, is longer than the model takes: OpenAI, Mistral,
-# Voyage, Cohere, Gemini, Ollama, llama.cpp (status 500), vLLM and others.
-_TOO_LARGE = re.compile(
-    r"(?:maximum input|context|input) (?:length|window|size)|too (?:large to process|long)"
-    r"|too many (?:tokens|inputs)|max(?:imum)? (?:allowed )?(?:number of )?(?:\d+ )?tokens"
-    r"|must have less than \d+ tokens|token count.{1,40}exceeds|exceeds?\b.{1,40}\btokens?\b"
-    r"|payload size exceeds|at most \d+ requests|input is too large"
-    r"|batch size.{1,60}(?:larger than|>|exceed|maximum)",
-    re.IGNORECASE,
-)
-# OpenAI's words for a request of more tokens than the limit of a minute: waiting does not help.
-_TOO_LARGE_FOR_A_MINUTE = "request too large"
-_QUOTA = re.compile(
-    r"insufficient[_ ](?:quota|credits|balance|funds)|exceeded.{1,40}quota|out of credits|spending limit"
-    r"|(?:/|per) month|quota (?:is |has been )?(?:exceeded|exhausted|used up)",
-    re.IGNORECASE,
-)
-# A limit a minute passes by itself, whatever else the sentence says about billing.
-_RATE = re.compile(r"per[ _]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[rt]pm\b", re.IGNORECASE)
-_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
+_TAGS = r"(?is)<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>"
 _LOOKED_AT = 20_000  # characters of a page that a provider answers with
-_TAGS = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>", re.IGNORECASE | re.DOTALL)
 
 
 class Unanswered(ProviderError):
@@ -140,13 +120,13 @@ def translate(
     text = body.decode("utf-8", "replace")
     words = reason(text, key)
     message = f"HTTP {status}" + (f": {words}" if words else "")
-    too_large = status in (400, 422, 500) and _TOO_LARGE.search(text)
-    if status == 413 or too_large or (status == 429 and _TOO_LARGE_FOR_A_MINUTE in text.lower()):
+    too_large = status in (400, 422, 500) and services.refusal("too_large", text)
+    if status == 413 or too_large or (status == 429 and services.refusal("too_large_for_a_minute", text)):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     permanent = status in _NEVER or (status < 500 and status not in _PASSING)
     if status == 429 and wait is None:
-        permanent = bool(_QUOTA.search(text)) and not _RATE.search(text)
+        permanent = bool(services.refusal("quota", text)) and not services.refusal("rate", text)
     return ProviderError(provider, message, wait, permanent=permanent, status=status)
 
 
@@ -155,7 +135,7 @@ def reason(text: str, key: Secret = NO_KEY) -> str:
     try:
         words = _message(json.loads(text))
     except (ValueError, RecursionError):
-        words = _TAGS.sub(" ", text[:_LOOKED_AT])
+        words = re.sub(_TAGS, " ", text[:_LOOKED_AT])
     return screen.shorten(screen.one_line(key.remove_from(words)), MAX_REASON)
 
 
@@ -165,7 +145,7 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", values.get(name, ""), re.ASCII):
             return min(float(values[name]) * unit, LONGEST_WAIT_S)
-    delay = _DELAY.search(text)
+    delay = services.refusal("delay", text)
     return min(float(delay[1]), LONGEST_WAIT_S) if delay else None
 
 

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
-MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
-MAX_ANSWERS = 10_000
-MAX_ANSWER_BYTES = 1_000_000  # a larger answer is not kept
-MAX_AGE_S = 30 * 86_400.0  # of completions
-_SPARE = 0.1  # share of the limit that one purge frees, so that purges are rare
-_BUSY_S = 2.0
+MAX_VECTORS, MAX_ANSWERS = 50_000, 10_000  # vectors of 384 dimensions are 20 MB, of 3,072 some 150
+MAX_ANSWER_BYTES, MAX_AGE_S = 1_000_000, 30 * 86_400.0  # of a completion; others are not kept
+_SPARE, _BUSY_S = 0.1, 2.0  # share of the limit that one purge frees, so that purges are rare
 _SCHEMA = """
 DROP TABLE IF EXISTS answers;  -- of version 0.1, as the next
 DROP TABLE IF EXISTS vectors;
@@ -45,7 +42,6 @@ class CacheStats(NamedTuple):
     entries: int
     bytes: int
     models: Mapping[str, int]  # entries by fingerprint or name
-    oldest_s: float = 0.0  # when the oldest was made, in seconds since 1970; 0 without entries
 
 
 class _DiskCache:
@@ -60,14 +56,9 @@ class _DiskCache:
         if not self.path.exists():
             return CacheStats(0, 0, {})
         with self._database.reading() as connection:
-            rows: list[Any] = list(
-                connection.execute("SELECT model, count(*), min(made) FROM entries GROUP BY 1 ORDER BY 1")
-            )
-        names = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        size = sum(name.stat().st_size for name in names if name.exists())
-        models = {model: count for model, count, _ in rows}
-        oldest = min((made for _, _, made in rows), default=0.0)
-        return CacheStats(sum(models.values()), size, models, oldest)
+            models = dict(connection.execute("SELECT model, count(*) FROM entries GROUP BY 1 ORDER BY 1"))
+        size = sum(place.stat().st_size for place in self.path.parent.glob(f"{self.path.name}*"))
+        return CacheStats(sum(models.values()), size, models)
 
     def forget(self, holds: Callable[[bytes], bool] = lambda value: True, *, change: bool = True) -> int:
         """Count the entries whose value matches; with `change`, delete them and compact the file.

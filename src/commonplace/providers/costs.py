@@ -120,7 +120,6 @@ class Costs(NamedTuple):
 
     name: str
     calls: int
-    cached: int
     failed: int
     tokens_in: int
     tokens_out: int
@@ -160,7 +159,6 @@ class Ledger:
         tokens_in: int,
         tokens_out: int = 0,
         *,
-        cached: bool = False,
         batched: bool = False,
         outcome: str = OK,
         reservation: int | None = None,
@@ -169,24 +167,22 @@ class Ledger:
 
         A `batched` call has the price of batches. Raises NoteUnreadable, ConfigError for unreadable prices.
         """
-        cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
-        row = (time.time(), purpose, provider, model, tokens_in, tokens_out, cost, cached, outcome)
+        cost = self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
+        row = (time.time(), purpose, provider, model, tokens_in, tokens_out, cost, outcome)
         with self.database.transaction() as connection:
-            connection.execute("INSERT INTO calls VALUES(NULL, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO calls VALUES(NULL, ?, '', ?, ?, ?, ?, ?, ?, 0, ?)", row)
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))
 
     def costs(self, by: By = "purpose", since: float = 0.0) -> tuple[Costs, ...]:
         """Sum up calls since a time (seconds since 1970), days in order, others by cost."""
         order = "1" if by == "day" else "price DESC, came + went DESC, 1"
-        # The tokens of an answer from the cache were used earlier.
-        rows = self.rows(
-            f"SELECT {_GROUPS[by]}, count(*), sum(cached), sum(outcome <> ?),"
-            " sum(tokens_in * NOT cached) AS came, sum(tokens_out * NOT cached) AS went,"
-            " sum(ifnull(cost, 0)) AS price, sum(cost IS NULL)"
-            f" FROM calls WHERE at >= ? GROUP BY 1 ORDER BY {order}",
+        rows = self.rows(  # versions before 0.2 counted answers of the cache as well
+            f"SELECT {_GROUPS[by]}, count(*), sum(outcome <> ?), sum(tokens_in) AS came,"
+            " sum(tokens_out) AS went, sum(ifnull(cost, 0)) AS price, sum(cost IS NULL)"
+            f" FROM calls WHERE at >= ? AND NOT cached GROUP BY 1 ORDER BY {order}",
             (OK, since),
         )
-        return tuple(Costs(*[*row[:6], row[6] / NANO, row[7]]) for row in rows)
+        return tuple(Costs(*[*row[:5], row[5] / NANO, row[6]]) for row in rows)
 
     def rows(self, query: str, values: tuple[object, ...]) -> list[Any]:
         """Return the rows of a query, [] without a file. Raises NoteUnreadable."""

@@ -25,16 +25,11 @@ def _words(text: str) -> list[str]:
 
 
 class FakeEmbedder:
-    """Counts words: each adds 1 to dimension crc32(word) mod `dimensions`, then the row is scaled to 1.
-
-    A text without words gets the first unit vector.
-    """
+    """Counts words: each adds 1 to dimension crc32(word) mod `dimensions`; none is the first unit vector."""
 
     def __init__(self, dimensions: int = 64, scripts: frozenset[str] = frozenset({"latin"})) -> None:
         """Make a model of some size that claims to serve some scripts."""
-        self.name = "fake"
-        self.dimensions = dimensions
-        self.scripts = scripts
+        self.name, self.dimensions, self.scripts = "fake", dimensions, scripts
         self.fingerprint = f"fake-1:{dimensions}"
         self.calls: list[int] = []  # texts per call, for tests that count what was embedded
 
@@ -45,20 +40,15 @@ class FakeEmbedder:
         self.calls.append(len(texts))
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            words = _words(text)
-            for word in words:
+            for word in _words(text):
                 row[zlib.crc32(word.encode("utf-8", "replace")) % self.dimensions] += 1
-            if not words:
-                row[0] = 1
+            row[0] += not row.any()
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return rows
 
 
 class FakeModel:
-    """Answers by a rule, or with the next of a list; an exception is raised, a text becomes a completion.
-
-    Tokens are estimated unless a `Completion` says how many. `requests` are those it got, in order.
-    """
+    """Answers by a rule, or with the next of a list; an exception is raised. `requests` are those it got."""
 
     def __init__(self, answers: Rule | Iterable[Answer], name: str = "fake", provider: str = "fake") -> None:
         """Make a model of a rule or a list of answers."""
@@ -73,18 +63,13 @@ class FakeModel:
         with self._lock:
             self.requests.append(request)
             answer = self._rule(request)
-        if answer is None:
-            raise ProviderError(self.provider, "no answer is left in the script", permanent=True)
-        if isinstance(answer, Exception):
-            raise answer
+        if isinstance(answer, Exception | None):
+            raise answer or ProviderError(self.provider, "no answer is left in the script", permanent=True)
         return answer if isinstance(answer, Completion) else counted(Completion(answer, self.name), request)
 
 
 class FakeReranker:
-    """Scores a text by the share of the question's different words that it holds, whatever their case.
-
-    A question without words scores 0 everywhere. `calls` are the questions and texts it got, in order.
-    """
+    """Scores a text by the share of the question's words that it holds; `calls` are what it got, in order."""
 
     def __init__(self, model: str = "words") -> None:
         """Make one of any name."""

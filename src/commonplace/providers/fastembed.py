@@ -7,8 +7,6 @@ error that says how to get it (`fetch`).
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -16,11 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.base import installation, paths, remedies
+from commonplace.base import paths, remedies
 from commonplace.base.deadline import Deadline
-from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
+from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.config import keys
-from commonplace.providers import program, runtime, services
+from commonplace.providers import runtime, services
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS, Spec
 from commonplace.providers.embedding.remote import unit_rows
 from commonplace.providers.reranking import sigmoid
@@ -36,9 +34,6 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "embedding": ("fastembed", "TextEmbedding"),
     "reranking": ("fastembed.rerank.cross_encoder", "TextCrossEncoder"),
 }
-_MOST_S = 86_400.0  # of a download
-_PROGRAM = "import sys; from commonplace.providers import fastembed; fastembed.download(*sys.argv[1:])"
-_MOST_PRINTED = 100_000  # bytes of a download's message
 MAX_TOKENS = 8192  # attention over more takes gigabytes; a passage has about 60
 
 
@@ -129,9 +124,8 @@ def _class(kind: Kind) -> Any:  # noqa: ANN401
 def fetch(spec: Spec) -> tuple[str, Path]:
     """Fetch a model, a reranker too, or see that it is there; return its name and its folder.
 
-    Its files come by a process of their own, which shows how far they have come and which Ctrl-C ends at
-    once. What had come stays, and another attempt goes on there. Raises ConfigError for another provider's
-    or an unknown model, MissingExtra, ProviderError.
+    The one function that reaches for the network; what had come of a model when it was stopped stays. Raises
+    ConfigError for another provider's or an unknown model, MissingExtra, ProviderError.
     """
     if spec.provider != PROVIDER:
         message = f"only models of fastembed are fetched, not those of {spec.provider}"
@@ -141,28 +135,11 @@ def fetch(spec: Spec) -> tuple[str, Path]:
     kind: Kind = "reranking" if ranks else "embedding"
     row = find(spec.model, kind)
     name = str(row["model"])
-    if here := place(row):
-        return name, here
-    environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
-    command = installation.python("-c", _PROGRAM, name, kind)
-    done = program.run(command, os.sep, _MOST_S, most_bytes=_MOST_PRINTED, environ=environ, shows=True)
-    here = place(row)
-    if done.failure or here is None:
-        reason = done.printed.decode("utf-8", "replace").strip()
-        raise ProviderError(PROVIDER, reason or f"{name} cannot be fetched; run it again")
+    if place(row) is None:
+        opened(row, kind, fetch=True)
+    if (here := place(row)) is None:
+        raise ProviderError(PROVIDER, f"{name} cannot be fetched; run it again")
     return name, here
-
-
-def download(name: str, kind: Kind) -> None:
-    """Fetch a model's files into `folder()`: the one function that reaches for the network.
-
-    Print what failed, and exit with 1.
-    """
-    try:
-        opened(find(name, kind), kind, fetch=True)
-    except CommonplaceError as error:
-        print(str(error).removeprefix(f"{PROVIDER}: "))
-        sys.exit(1)
 
 
 def is_missing(spec: Spec) -> bool:
@@ -220,9 +197,6 @@ class LocalEmbedder:
             return np.stack(runtime.each(work, texts))
 
 
-load = LocalEmbedder
-
-
 class LocalReranker:
     """A reranker of fastembed's table, loaded at its first pair; safe in several threads.
 
@@ -254,6 +228,3 @@ class LocalReranker:
                 return sigmoid(float(runtime.run(PROVIDER, lambda: next(iter(model.rerank(asked, pair))))))
 
             return runtime.each(work, texts)
-
-
-load_reranker = LocalReranker

@@ -7,11 +7,10 @@ three transient ones in a row, which after a permanent one do not count until a 
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 # --- the breaker ---------------------------------------------------------------------------------------
 
 COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # after permanent failures, doubled each time
-PASSING_S = 30.0
-PASSING_FAILURES = 3  # in a row
+PASSING_S, PASSING_FAILURES = 30.0, 3  # in a row
 _ODD_REQUEST = frozenset({400, 422})  # often the fault of one request; only three in a row pause the provider
 
 
@@ -44,11 +42,11 @@ class BreakerState:
 
     def __str__(self) -> str:
         until = time.strftime("%H:%M", time.localtime(self.until_s))
-        return f"{self.name.partition('#')[0]} is left alone until {until} ({self.reason})"
+        return f"{self.name} is left alone until {until} ({self.reason})"
 
 
 class Breaker:
-    """The failures of all providers by name (`name_of`); safe to share between threads."""
+    """The failures of all providers by `provider/model`; safe to share between threads."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Start without failures; `clock` returns seconds since 1970."""
@@ -61,7 +59,7 @@ class Breaker:
         if opened := self.find(name):
             message = f"left alone after a failure ({opened.reason})"
             wait_s, permanent = opened.until_s - self._clock(), bool(opened.permanent)
-            raise ProviderError(name.partition("#")[0], message, wait_s, permanent=permanent)
+            raise ProviderError(name, message, wait_s, permanent=permanent)
 
     def failed(self, name: str, error: ProviderError) -> None:
         """Count a failure, which may open the breaker; ignore it while the breaker is open."""
@@ -91,22 +89,11 @@ class Breaker:
             return [replace(one) for _, one in sorted(self._states.items()) if one.until_s > now]
 
     def find(self, name: str) -> BreakerState | None:
-        """Return a provider if it is not asked now, by its name or the part of it before the `#`."""
-        return next((one for one in self.opened() if name in (one.name, one.name.partition("#")[0])), None)
-
-    def reset(self) -> None:
-        """Forget all failures."""
-        with self._lock:
-            self._states.clear()
+        """Return a provider if it is not asked now."""
+        return next((one for one in self.opened() if name == one.name), None)
 
 
 SHARED = Breaker()  # of this process
-
-
-def name_of(provider: str, model: str, address: str, key: str = "") -> str:
-    """Return the name under which failures are counted: a new model, address or key (hashed) starts anew."""
-    digest = hashlib.blake2b(f"{address}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-    return f"{'/'.join(filter(None, (provider, model)))}#{digest}"
 
 
 # --- the chain -----------------------------------------------------------------------------------------
@@ -149,7 +136,7 @@ class Guard:
         self.model_name = model_name or getattr(inner, "model", "") or after or before
         self.fingerprint: str = getattr(inner, "fingerprint", inner.name)
         self.scripts: frozenset[str] = getattr(inner, "scripts", frozenset())  # of an embedding model
-        self.breaker_name = getattr(inner, "breaker_name", "") or f"{self.provider}/{self.model_name}"
+        self.breaker_name = "/".join(filter(None, (self.provider, self.model_name)))
         self.store, self.breaker, self.budget = store, breaker, budget
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
@@ -160,11 +147,6 @@ class Guard:
         """Put answers into the cache."""
         if self.store is not None:
             self.store.keep(self.fingerprint, answers)
-
-    def record_known(self, purpose: str, tokens: int, tokens_out: int = 0) -> None:
-        """Record a call that was not made, because the cache knew all of it."""
-        with suppress(ProviderError):  # it cost 0, so a ledger that fails must not lose the answer
-            self._record(purpose, tokens, tokens_out, cached=True)
 
     @contextmanager
     def asking(self) -> Iterator[None]:

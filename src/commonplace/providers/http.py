@@ -28,7 +28,6 @@ from commonplace.providers.attempts import (
     translate,
     within,
 )
-from commonplace.providers.guard import name_of
 from commonplace.redaction.redact import public
 from commonplace.render import screen
 
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-MAX_ANSWER_BYTES = 64_000_000
-MAX_ERROR_BYTES = 64_000  # of an answer that is no success
+MAX_ANSWER_BYTES, MAX_ERROR_BYTES = 64_000_000, 64_000  # of a success, of another answer
 _KEEP_ALIVE_S = 30.0
 _JSON = {"Content-Type": "application/json"}
 
@@ -84,10 +82,6 @@ class Endpoint:
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
 
-    def breaker_name(self, model: str) -> str:
-        """Return the name of a model behind this address at the breaker."""
-        return name_of(self.provider, model, self.base_url, self._key.reveal())
-
     def post(
         self, path: str, body: object, deadline: Deadline, *, attempts: int = ATTEMPTS, max_bytes: int = 0
     ) -> object:
@@ -97,8 +91,8 @@ class Endpoint:
         data = self.parse(answer)
         if error := as_dict(data).get("error"):  # some servers put one into an answer of status 200
             code = as_dict(error).get("code")
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise translate(self.provider, status, {}, answer.body[:MAX_ERROR_BYTES], self._key)
+            code = code if isinstance(code, int) and 400 <= code < 600 else 502
+            raise translate(self.provider, code, {}, answer.body[:MAX_ERROR_BYTES], self._key)
         return data
 
     def get(self, path: str, deadline: Deadline) -> object:

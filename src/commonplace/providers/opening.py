@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
-from commonplace.providers.guard import SHARED, Breaker
+from commonplace.providers.guard import SHARED as SHARED
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
@@ -29,33 +29,28 @@ if TYPE_CHECKING:
     OpenLedger = Callable[[], Ledger]
 
 AUTO, NONE = "auto", "none"
+# `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
+_OF_A_SERVER = re.compile(
+    r"(?P<provider>\w+)-1(?:@(?:\[[^\]\s]+\]|[^:\s]+)(?::\d+)?)?:(?P<model>\S+):(?P<size>\d{1,5}|full):[0-9a-f]{12}"
+)
 SHIPPED = ("builtin", "fake")
-
-
-class Choice(NamedTuple):
-    """A provider and a model of it; no model is the provider's own choice."""
-
-    provider: str
-    model: str
 
 
 # --- embedding models ---------------------------------------------------------------------------------
 
 
-def choose(settings: Embedding) -> Choice:
+def choose(settings: Embedding) -> tuple[str, str]:
     """Return the provider and model of the settings; a key in the environment does not choose a provider."""
     model = settings.model
     if settings.provider != AUTO:
-        return Choice(settings.provider, model)
-    if settings.base_url:
-        return Choice("compatible", model)
-    if not model:
-        return Choice("builtin", "")
+        return settings.provider, model
+    if settings.base_url or not model:
+        return "compatible" if settings.base_url else "builtin", model
     owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
-        return Choice(owner, name)
+        return owner, name
     # A name with an owner (`BAAI/bge-small-zh-v1.5`) is as fastembed has it, one without as Ollama has it.
-    return Choice("fastembed" if name else "ollama", model)
+    return "fastembed" if name else "ollama", model
 
 
 def specs(settings: Embedding) -> list[Spec]:
@@ -107,13 +102,15 @@ def models(
 def former(settings: Embedding, ledger: OpenLedger, fingerprint: str) -> Embedder | None:
     """Make the model that filled an index; None if the settings do not allow questions to go there.
 
-    It must be in the owner's settings, another model at the address that they name, or a bundled one: what an
-    index says must not decide where questions are sent (decision 16). Raises ConfigError.
+    It must be in the owner's settings, another model at the address that they name, or in this process: what
+    an index says must not decide where questions are sent (decision 16). Raises ConfigError.
     """
-    from commonplace.providers.embedding import remote
-
-    near = remote.at_same_place(specs(settings)[0], fingerprint)
-    for model in models(settings, ledger, [*([near] if near else []), *map(Spec, SHIPPED)]):
+    first, more = specs(settings)[0], list(map(Spec, (*SHIPPED, "large")))
+    parts = _OF_A_SERVER.fullmatch(fingerprint)
+    if parts and parts["provider"] == first.provider:
+        size = None if parts["size"] == "full" else int(parts["size"])
+        more.insert(0, replace(first, model=parts["model"], dimensions=size))
+    for model in models(settings, ledger, more):
         if not isinstance(model, str) and model.fingerprint == fingerprint:
             return model
     return None
@@ -125,10 +122,10 @@ def guarded(spec: Spec, settings: Embedding, ledger: OpenLedger | None = None) -
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = EMBEDDERS.create(spec)
-    if spec.provider == "builtin":
+    if spec.provider in ("builtin", "large"):
         from commonplace.providers.embedding.builtin import CachedEmbedder
 
-        return CachedEmbedder(model)  # type: ignore[arg-type]
+        return CachedEmbedder(model)
     if is_local(spec):
         return model
     from commonplace.providers.cache import VectorCache
@@ -162,16 +159,6 @@ def estimate(
         expected: Estimate = model.estimate(passages, questions, warnings)
         return expected
     return Estimate(model.name, len(passages) + len(questions), dollars=0.0, local=True, warnings=warnings)
-
-
-def breaker() -> Breaker:
-    """Return the breaker of this process."""
-    return SHARED
-
-
-def left_alone() -> list[str]:
-    """Return the providers that this process does not ask now, a line each."""
-    return list(map(str, SHARED.opened()))
 
 
 # --- language models ----------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ from commonplace.markdown import comments
 from commonplace.providers.attempts import TooLarge
 from commonplace.redaction.redact import public
 
-BYTES_PER_TOKEN = 3
 RULE = "cut-1"  # part of the fingerprint of every model behind it: a new one embeds everything anew
-_SEARCHED = 0.8  # of what fits is kept at least
+BYTES_PER_TOKEN, _SEARCHED = 3, 0.8  # the latter share of what fits is kept at least
 _Result = TypeVar("_Result")
 
 

@@ -69,14 +69,13 @@ def embedder(spec: Spec, settings: Embedding, ledger: Ledger | None = None) -> T
 
     def work(opened: ExitStack) -> dict[str, Any]:
         model = cast(Any, EMBEDDERS.create(spec))
-        ask, scripts = model.embed, model.scripts
+        ask = model.embed
         if not opening.is_local(spec):
             calls = (lambda: ledger) if ledger is not None else None
-            model = opened.enter_context(_asked_anew(opening.guarded(spec, settings, calls)))
-            ask = model.try_out
+            ask = opened.enter_context(_asked_anew(opening.guarded(spec, settings, calls))).try_out
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
-        return {"dimensions": dimensions, "scripts": scripts}
+        return {"dimensions": dimensions, "scripts": model.scripts}
 
     return _tried(work, Trial(spec.provider, model_of(spec)))
 
@@ -90,8 +89,8 @@ def llm(workspace: Workspace, settings: Settings) -> Trial | None:
 
     def work(opened: ExitStack) -> dict[str, Any]:
         client = opened.enter_context(_asked_anew(opening.open_llm(workspace, settings, cached=False)))
-        prompt = [Message("user", PROMPT)]
-        answer = client.complete(prompt, max_tokens=MAX_TOKENS, deadline_s=LLM_DEADLINE_S, purpose="test")
+        how: dict[str, Any] = {"max_tokens": MAX_TOKENS, "deadline_s": LLM_DEADLINE_S, "purpose": "test"}
+        answer = client.complete([Message("user", PROMPT)], **how)
         return {"model": client.model.name, "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
 
     return _tried(work, Trial(chosen.provider, chosen.model))

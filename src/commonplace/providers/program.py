@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO
 
 from commonplace.base import paths
 from commonplace.base.tuples import NamedTuple
@@ -20,9 +19,7 @@ from commonplace.redaction.redact import public
 from commonplace.render import screen
 
 _LOOK_S = 0.1  # between two looks at the size of the output
-_MOST_ERROR_BYTES = 64 << 20  # a program that says more is ended
-_ERROR_BYTES = 4_000  # of standard error that are read, from the end
-_ERROR_CHARACTERS = 300  # of the line that is quoted
+_ERROR_BYTES, _ERROR_CHARACTERS = 4_000, 300  # of standard error, read from its end; of the line quoted
 
 
 class NotStarted(Exception):
@@ -44,12 +41,10 @@ def run(
     *,
     most_bytes: int = 0,
     environ: Mapping[str, str] | None = None,
-    shows: bool = False,
 ) -> Outcome:
     """Run a program in a folder; its output is kept up to `most_bytes`, at which it is ended.
 
-    With `shows` its standard error is ours, for progress. Raises NotStarted, and TimeoutError for a program
-    that was ended at its deadline.
+    Raises NotStarted, and TimeoutError for a program that was ended at its deadline.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
@@ -59,15 +54,15 @@ def run(
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=output if most_bytes else subprocess.DEVNULL,
-                stderr=None if shows else errors,
+                stderr=errors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise NotStarted(paths.reason(error) if isinstance(error, OSError) else str(error)) from error
         end = time.monotonic() + timeout_s
         try:
-            while process.poll() is None and _size(output) <= most_bytes:
-                if time.monotonic() > end or _size(errors) > _MOST_ERROR_BYTES:
+            while process.poll() is None and os.fstat(output.fileno()).st_size <= most_bytes:
+                if time.monotonic() > end:
                     raise TimeoutError
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_LOOK_S)
@@ -77,13 +72,9 @@ def run(
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         output.seek(0)
-        errors.seek(max(0, _size(errors) - _ERROR_BYTES))
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
         failure = _failure(process.returncode, errors.read(_ERROR_BYTES))
-        return Outcome(output.read(most_bytes), failure, _size(output) > most_bytes)
-
-
-def _size(file: IO[bytes]) -> int:
-    return os.fstat(file.fileno()).st_size
+        return Outcome(output.read(most_bytes), failure, os.fstat(output.fileno()).st_size > most_bytes)
 
 
 def _failure(code: int, errors: bytes) -> str:

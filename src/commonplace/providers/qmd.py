@@ -18,8 +18,7 @@ from commonplace.providers import program
 from commonplace.redaction.redact import public
 from commonplace.types.results import Mode
 
-NAME = "qmd"
-INSTALL = "npm install -g @tobilu/qmd"
+NAME, INSTALL = "qmd", "npm install -g @tobilu/qmd"
 TIMEOUT_S = 180.0  # its reranker takes minutes on a processor
 _COMMANDS: Mapping[Mode, str] = {"hybrid": "query", "lexical": "search", "semantic": "vsearch"}
 _MOST_BYTES = 16 << 20  # of what it prints

@@ -35,7 +35,7 @@ class RemoteReranker:
         """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
         self.service = service = services.reranking(spec.provider)
         self.model, self.endpoint = RERANKERS.connect(spec, needs_model=False)
-        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
+        self.close = self.endpoint.close
         self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
         self._timeout_s = spec.query_deadline_s
         self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
@@ -85,9 +85,6 @@ def placed(provider: str, results: object, count: int) -> list[float]:
     if len(scores) < count:
         raise ProviderError(provider, f"the answer leaves out {count - len(scores)} of {count} texts")
     return [scores[place] for place in range(count)]
-
-
-load = RemoteReranker
 
 
 class GuardedReranker(Guard):

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.base import fork, heap
 from commonplace.base.errors import ProviderError
+from commonplace.base.root import read_named
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,8 +36,7 @@ LIBRARIES = ("onnxruntime", "tokenizers")
 THREADS = max(
     1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 )
-FATAL = 4  # the severity that is logged; what fails is raised anyway
-SHOWN = 200  # characters of a library's error: some hold a whole graph
+FATAL, SHOWN = 4, 200  # the severity that is logged; characters of a library's error: some hold a whole graph
 # A token is rarely more than a dozen characters; cutting first keeps a megabyte of text cheap.
 CHARACTERS_A_TOKEN = 32
 T = TypeVar("T")
@@ -68,10 +69,18 @@ def _unloadable(provider: str, why: str) -> ProviderError:
     return ProviderError(provider, message, permanent=True)
 
 
-def session(provider: str, graph: bytes | str) -> Any:  # noqa: ANN401 - an `onnxruntime.InferenceSession`
-    """Open a graph, from its bytes or its path, for one thread a run. Raises ProviderError."""
+def session(provider: str, graph: bytes | str, weights: bytes = b"", keep: str = "") -> Any:  # noqa: ANN401
+    """Open a graph, from its bytes or its path, for one thread a run: an `onnxruntime.InferenceSession`.
+
+    `weights` are the file beside the graph that it names `weights`; with the path `keep` the graph is written
+    there, its constants computed. Raises ProviderError.
+    """
     onnxruntime = library(provider)
     options = onnxruntime.SessionOptions()
+    if keep:
+        options.add_external_initializers_from_files_in_memory(["weights"], [weights], [len(weights)])
+        options.optimized_model_filepath = keep
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     # Several threads inside one run would be free to add up in another order; texts run side by side instead.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
@@ -89,6 +98,15 @@ def tokenizer(provider: str, data: bytes) -> Tokenizer:
 
     failed = "tokenizer.json cannot be read"
     return run(provider, lambda: Tokenizer.from_buffer(data), failed, permanent=True)
+
+
+def read(path: Path) -> bytes:
+    """Read a file of a model, up to 128 MB; `doctor` compares those that ship. Raises ProviderError."""
+    try:
+        return read_named(path, 128 << 20)
+    except OSError as error:
+        message = f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
+        raise ProviderError("builtin", message, permanent=True) from error
 
 
 def run(
@@ -140,12 +158,14 @@ class Shared(Generic[T]):
         """Prepare it; `load` is called at the first use."""
         self._load, self._idle_s = load, idle_s
         self._begin()
-        fork.renew_in_child(self, Shared._begin_in_child)
+        fork.renew_in_child(self, Shared._begin)
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        # Not destroyed in a child: its threads do not exist there, and a destructor might wait for one.
+        _LEFT_BEHIND.append(getattr(self, "_held", None))
+        self._lock, self._users = threading.Lock(), 0
         self._held: T | None = None
-        self._users, self._timer = 0, threading.Timer(0, self.expire)
+        self._timer = threading.Timer(0, self.expire)
 
     @property
     def loaded(self) -> bool:
@@ -181,11 +201,6 @@ class Shared(Generic[T]):
         if held is not None:
             del held  # outside the lock: letting go of a large model takes a while
             heap.trim()  # of the 91 MB that the bundled model takes, 73 come back, without this 22
-
-    def _begin_in_child(self) -> None:
-        # Not destroyed: its threads do not exist here, and a destructor might wait for one.
-        _LEFT_BEHIND.append(self._held)
-        self._begin()
 
 
 _LEFT_BEHIND: list[object] = []

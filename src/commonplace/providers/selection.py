@@ -28,7 +28,7 @@ def select(name: str, former: Embedding, flags: Flags | None = None) -> Embeddin
     Settings of the former provider are left out; with the same provider, its address and key stay. Raises
     ConfigError for an unknown provider and for what it lacks.
     """
-    return _selected(name, former, opening.choose(former).provider, flags or {}, EMBEDDERS, (AUTO, NONE))
+    return _selected(name, former, opening.choose(former)[0], flags or {}, EMBEDDERS, (AUTO, NONE))
 
 
 def select_llm(name: str, former: Llm, flags: Flags | None = None) -> Llm:
@@ -44,10 +44,9 @@ def llm_overrides(former: Llm, model: str | None, base_url: str | None) -> dict[
     """
     if model is None and base_url is None:
         return {}
-    provider, name = former.provider, model or former.model
-    if base_url is not None:  # whose models may have names with a slash
-        provider = "compatible"
-    elif name.partition("/")[0] in LLMS.rows:
+    # Models at an address may have names with a slash.
+    provider, name = former.provider if base_url is None else "compatible", model or former.model
+    if base_url is None and name.partition("/")[0] in LLMS.rows:
         provider, _, name = name.partition("/")
     if provider == NONE:
         raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")

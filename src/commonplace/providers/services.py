@@ -157,6 +157,11 @@ def reranking(name: str) -> Service:
     return Service(name, **_table()["reranking"][name])
 
 
+def refusal(kind: str, text: str) -> re.Match[str] | None:
+    """Find the words of a kind of refusal in an answer of a service."""
+    return re.search(_table()["refusals"][kind], text)
+
+
 def chat(name: str) -> Dialect:
     """Return how a service's chat completions differ from OpenAI's protocol."""
     return Dialect(**_table()["chat"].get(name, {}))

@@ -155,7 +155,7 @@ class Answerer:
                 *store.unread(),
                 *store.notices,
                 *_copies(store),
-                *opening.left_alone(),
+                *map(str, opening.SHARED.opened()),
                 *self.model.advice(),
             ),
             notes=counts.notes,

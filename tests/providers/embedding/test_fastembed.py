@@ -16,7 +16,7 @@ import pytest
 from commonplace.base.errors import MissingExtra, ProviderError
 from commonplace.providers import fastembed
 from commonplace.providers.catalog import EMBEDDERS, Spec
-from commonplace.providers.fastembed import LocalEmbedder, load
+from commonplace.providers.fastembed import LocalEmbedder
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
@@ -73,7 +73,7 @@ def write_cache(name: str = MEAN) -> Path:
 
 
 def model(name: str = MEAN, **fields: Any) -> LocalEmbedder:
-    return load(Spec("fastembed", name, **fields))
+    return LocalEmbedder(Spec("fastembed", name, **fields))
 
 
 @needs_fastembed

@@ -48,7 +48,7 @@ def test_the_same_question_is_asked_once(ledger: Ledger, tmp_path: Path) -> None
     first, second = client.complete(QUESTION), client.complete(QUESTION, purpose="other")
     assert (first.cached, second.cached, second.text) == (False, True, "On Tuesday.")
     assert len(model.requests) == 1
-    assert rows(ledger) == [("", 100, 20, 140_000, 0, "ok"), ("other", 100, 20, 0, 1, "ok")]
+    assert rows(ledger) == [("", 100, 20, 140_000, 0, "ok")]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_repair_is_a_call_of_its_own_and_only_the_end_is_kept(ledger: Ledger, 
     again = client.complete(QUESTION, SCHEMA)
     assert (again.cached, again.data) == (True, {"day": "Tuesday"})
     assert len(model.requests) == 2
-    assert [row[4] for row in rows(ledger)] == [0, 0, 1]
+    assert [row[4] for row in rows(ledger)] == [0, 0]
 
 
 # --- tools ----------------------------------------------------------------------------------------------

@@ -120,6 +120,6 @@ def test_an_answer_that_does_not_fit_is_one_clear_line(provider: str, make: Make
 
 def test_an_address_is_needed_and_a_key_does_not_travel_in_clear() -> None:
     with pytest.raises(ConfigError, match=r"reranking\.base_url: compatible needs one"):
-        remote.load(Spec("compatible"))
+        remote.RemoteReranker(Spec("compatible"))
     with pytest.raises(ProviderError, match=r"a key is not sent to example\.org"):
-        remote.load(Spec("compatible", base_url="http://example.org", key=Secret(apis.KEY)))
+        remote.RemoteReranker(Spec("compatible", base_url="http://example.org", key=Secret(apis.KEY)))

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Floats
 
-MAX_REQUESTS = 5000  # of a batch; OpenAI takes 50,000, but a result has up to 60 kB
-MAX_RESULT_BYTES = 1_000_000_000
+MAX_REQUESTS, MAX_RESULT_BYTES = 5000, 10**9  # of a batch; OpenAI takes 50,000, a result has up to 60 kB
 PATIENCE_S, FIRST_LOOK_S, LONGEST_PAUSE_S = 3600.0, 2.0, 60.0
 FORGOTTEN_S = 3 * 86_400.0  # older batches are not looked at
 TRANSFER_S, LOOK_S = 900.0, 60.0
@@ -50,30 +49,31 @@ class Job(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Store:
-    """The batches of the last three days, in the ledger: names and digests of texts, no text and no key."""
+class Store(NamedTuple):
+    """The batches of the last three days, in a ledger: names and digests of texts, no text and no key.
 
-    def __init__(self, ledger: Ledger) -> None:
-        """Use a ledger; methods raise NoteUnreadable."""
-        self._ledger = ledger
+    Methods raise NoteUnreadable.
+    """
+
+    ledger: Ledger
 
     def read(self) -> list[Job]:
         """Return the batches under way."""
         query = "SELECT name, texts FROM jobs WHERE started > ? ORDER BY started, name"
-        rows = self._ledger.rows(query, (time.time() - FORGOTTEN_S,))
+        rows = self.ledger.rows(query, (time.time() - FORGOTTEN_S,))
         return [Job(name, tuple(keys.split())) for name, keys in rows]
 
     def put(self, job: Job) -> None:
         """Record a batch."""
-        with self._ledger.database.transaction() as connection:
-            row = (job.name, time.time(), " ".join(job.keys))
-            connection.execute("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", row)
+        self._write("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", job.name, time.time(), " ".join(job.keys))
 
     def remove(self, job: Job) -> None:
         """Delete the record of a batch, and those of the old ones."""
-        with self._ledger.database.transaction() as connection:
-            row = (job.name, time.time() - FORGOTTEN_S)
-            connection.execute("DELETE FROM jobs WHERE name = ? OR started <= ?", row)
+        self._write("DELETE FROM jobs WHERE name = ? OR started <= ?", job.name, time.time() - FORGOTTEN_S)
+
+    def _write(self, statement: str, *row: object) -> None:
+        with self.ledger.database.transaction() as connection:
+            connection.execute(statement, row)
 
 
 class OpenAIBatches:
@@ -101,11 +101,9 @@ class OpenAIBatches:
         form = start.encode() + lines + f"\r\n--{boundary}--\r\n".encode()
         uploaded = self.endpoint.parse(self.endpoint.send("POST", "files", deadline, form, headers))
         body = {"endpoint": "/v1/embeddings", "completion_window": "24h"}
-        return self.start("batches", body | {"input_file_id": self.named(uploaded, "id")}, deadline, "id")
-
-    def start(self, path: str, body: object, deadline: Deadline, field: str) -> str:
-        """Start a batch and return its name; in one attempt, since it may run though the answer is lost."""
-        return self.named(self.endpoint.post(path, body, deadline, attempts=1), field)
+        body["input_file_id"] = self.named(uploaded, "id")
+        # In one attempt, since it may run though the answer is lost.
+        return self.named(self.endpoint.post("batches", body, deadline, attempts=1), "id")
 
     def named(self, answer: object, field: str) -> str:
         """Return the name that an answer must hold."""
@@ -121,7 +119,7 @@ class OpenAIBatches:
         return batch.get("status") in _OVER, file and f"files/{file}/content"
 
     def result(self, row: Any) -> tuple[str, object]:  # noqa: ANN401 - JSON
-        """Return the key and the vector of a line of results. Raises LookupError and the like without."""
+        """Return the key and the vector of a line of results."""
         return str(row["custom_id"]), self.service.vectors(row["response"]["body"])[0]
 
     def results(self, path: str, deadline: Deadline) -> Iterator[tuple[str, object]]:
@@ -148,23 +146,23 @@ class GeminiBatches(OpenAIBatches):
             "X-Goog-Upload-Header-Content-Type": "application/jsonl",
             "Content-Type": "application/json",
         }
-        about = b'{"file": {"displayName": "commonplace"}}'
-        headers = self.endpoint.send("POST", f"{self._at('upload')}/files", deadline, about, start).headers
+        about, place = b'{"file": {"displayName": "commonplace"}}', f"{self._at('upload')}/files"
+        headers = self.endpoint.send("POST", place, deadline, about, start).headers
         target = self.named(dict(headers), "x-goog-upload-url")
         finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
         answer = self.endpoint.parse(self.endpoint.send("POST", target, deadline, lines, finish))
         file = self.named(as_dict(answer).get("file"), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": file}}}
         path = f"{services.gemini_resource(self.model)}:asyncBatchEmbedContent"
-        return self.start(path, body, deadline, "name")
+        return self.named(self.endpoint.post(path, body, deadline, attempts=1), "name")
 
     def status(self, name: str, deadline: Deadline) -> tuple[bool, str]:
         """Return whether a batch is over, and the path of its file of results, which may be empty."""
         batch = as_dict(self.endpoint.get(quote(name, safe="/"), deadline))
         metadata = as_dict(batch.get("metadata"))
         state = str(metadata.get("state")).rpartition("_")[2].lower()  # BATCH_STATE_FAILED, JOB_STATE_FAILED
-        places = (as_dict(batch.get("response")), as_dict(metadata.get("output")))
-        file = quote(str(next(filter(None, (place.get("responsesFile") for place in places)), "")))
+        places = as_dict(batch.get("response")) or as_dict(metadata.get("output"))
+        file = quote(str(places.get("responsesFile") or ""))
         path = file and f"{self._at('download')}/{file}:download?alt=media"
         return state in _OVER or bool(batch.get("error")), path
 
@@ -206,12 +204,10 @@ def embed_each(
     with suppress(ProviderError):  # the caller embeds the rest
         for start in range(0, len(missing), MAX_REQUESTS):
             some = missing[start : start + MAX_REQUESTS]
-            lines = b"".join(
-                json.dumps(api.line(key, sent[key]), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-                for key in some
-            )
+            lines = "".join(f"{json.dumps(api.line(key, sent[key]), ensure_ascii=False)}\n" for key in some)
             with watcher([sent[key] for key in some], batched=True):
-                jobs.append(Job(api.submit(lines, Deadline(TRANSFER_S)), tuple(some)))
+                name = api.submit(lines.encode("utf-8", "replace"), Deadline(TRANSFER_S))
+            jobs.append(Job(name, tuple(some)))
             store.put(jobs[-1])
     patience, pause = Deadline(PATIENCE_S), FIRST_LOOK_S
     while jobs and patience.left_s():
@@ -238,7 +234,6 @@ def _results(
 ) -> dict[str, Floats] | None:
     """Return the usable, wanted vectors of a batch by key; None while it runs, {} for an unknown batch."""
     rows: dict[str, Floats] = {}
-    length = model.learned
     try:
         is_over, path = api.status(job.name, Deadline(LOOK_S))
         if not is_over:
@@ -246,8 +241,7 @@ def _results(
         for key, vector in api.results(path, Deadline(TRANSFER_S)) if path else ():
             if key in wanted:
                 with suppress(ProviderError):
-                    rows[key] = model.checked([vector], 1, length)[0]
-                    length = len(rows[key])
+                    rows[key] = model.checked([vector], 1, model.learned)[0]
     except ProviderError as error:
         if error.status in (401, 403):
             raise

@@ -12,6 +12,7 @@ last one's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from commonplace.language import stopwords
 from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime
 from commonplace.providers.catalog import Spec
-from commonplace.providers.embedding import chinese, shipped
+from commonplace.providers.embedding import chinese
 from commonplace.providers.embedding.base import Kind, joined, quantize, unit_rows
 from commonplace.providers.runtime import Shared
 
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
     from commonplace.providers.cache import VectorCache
-    from commonplace.providers.embedding.base import Floats
+    from commonplace.providers.embedding.base import Embedder, Floats
 
 
 FOLDER = Path(__file__).parent / "minilm"
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 FILES = {
-    MODEL: "b55ee2e12ba15cd6e4a26d70a0507edebbe819c6bc1e6fc1ba6b0d3b63654fa9",
+    MODEL: "fb886049b60022d6d8424a7eef413f3844e3920baa840046f6855665d7a852fb",
     TOKENIZER: "01d4020140236ed40d76316c2c9226fbc7a7a410014ab485a3976487bf007476",
 }
 DIMENSIONS = 384
@@ -44,8 +45,7 @@ MAX_TOKENS = 256  # word pieces; the tokenizer cuts there
 # 256 word pieces are rarely more than 1,500 characters; cutting first keeps a megabyte of text cheap.
 MAX_CHARACTERS = 8192
 OUTPUT = "sentence_embedding"
-LAYER = "encoder.layer.2"  # the value inside the model's graph that gives the words
-_ENGLISH = f"builtin-1:{FILES[MODEL][:12]}:{FILES[TOKENIZER][:12]}:{MAX_CHARACTERS}"
+LAYER = "encoder.layer.2"  # the output that gives the words
 
 
 class _Loaded(NamedTuple):
@@ -71,32 +71,26 @@ class _Loaded(NamedTuple):
 
         encoding, (whole, rows) = self.run(text, OUTPUT, LAYER)
         pieces = list(zip(encoding.tokens, encoding.offsets, strict=True))[1:-1]  # without begin and end
-        own = [place for place, (_, (first, _)) in enumerate(pieces, 1) if first >= start]
-        saying = [place for place in own if _says_something(pieces[place - 1][0])]
-        rows = rows[saying or own]
+        own = {place: piece for place, (piece, (first, _)) in enumerate(pieces, 1) if first >= start}
+        words = ((at, piece) for at, piece in own.items() if re.search("[a-z0-9]", piece))
+        saying = [at for at, piece in words if piece not in stopwords.ENGLISH]
+        rows = rows[saying or list(own)]
         return whole, rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
-def _says_something(piece: str) -> bool:
-    letters = any("a" <= character <= "z" or "0" <= character <= "9" for character in piece)
-    return letters and piece not in stopwords.ENGLISH
-
-
 class BuiltinEmbedder:
-    """The bundled model, loaded and verified at its first text; safe to call from several threads."""
+    """The bundled model, loaded at its first text; safe to call from several threads."""
 
     name = "all-MiniLM-L6-v2 with Chinese (bundled)"
     dimensions = DIMENSIONS
     scripts = frozenset({LATIN, HAN})
-    fingerprint = joined(_ENGLISH, words=LAYER, han=chinese.FINGERPRINT)
+    # With the hashes of the model, without the output `LAYER`, and of the tokenizer.
+    fingerprint = joined(
+        f"builtin-1:b55ee2e12ba1:01d402014023:{MAX_CHARACTERS}", words=LAYER, han=chinese.FINGERPRINT
+    )
 
     def __init__(self, folder: Path = FOLDER, chinese_folder: Path = chinese.FOLDER) -> None:
-        """See that files and libraries are there; a changed one is found by the first text.
-
-        Raises ProviderError.
-        """
-        shipped.check(folder, FILES)
-        shipped.check(chinese_folder, chinese.FILES)
+        """See that the libraries are there; files are read with the first text. Raises ProviderError."""
         runtime.check("builtin")
         self.shared = Shared(partial(_load, folder))
         self.chinese = Shared(partial(chinese.load, chinese_folder))
@@ -147,19 +141,20 @@ class BuiltinEmbedder:
 
 
 class CachedEmbedder:
-    """The bundled model behind the user's cache of vectors, where a copied folder finds them.
+    """A model of this process behind the user's cache of vectors, where a copied folder finds them.
 
     Questions, and turns of chats with their words, are not kept.
     """
 
-    def __init__(self, inner: BuiltinEmbedder, store: VectorCache | None = None) -> None:
+    def __init__(self, inner: Embedder, store: VectorCache | None = None) -> None:
         """Put a store before a model, by default the user's."""
         self.inner, self._store = inner, store
-        self.name, self.scripts = inner.name, inner.scripts
-        self.fingerprint, self.embed_words, self.gloss = inner.fingerprint, inner.embed_words, inner.gloss
+        self.name, self.scripts, self.fingerprint = inner.name, inner.scripts, inner.fingerprint
+        for name in {"embed_words", "gloss"} & set(dir(inner)):
+            setattr(self, name, getattr(inner, name))
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
-        """Embed texts as (n, 384) float32 unit rows, those of passages as the index keeps them (int8)."""
+        """Embed texts as (n, d) float32 unit rows, those of passages as the index keeps them (int8)."""
         if kind == "query" or not texts:
             return self.inner.embed(texts, kind)
         from commonplace.providers.cache import VectorCache, vector_key  # a question does without
@@ -182,20 +177,6 @@ def load(spec: Spec) -> BuiltinEmbedder:
 
 
 def _load(folder: Path) -> _Loaded:
-    """Open the model. Raises ProviderError for a changed file."""
-    model, tokenizer = (shipped.read(folder, name, FILES[name]) for name in (MODEL, TOKENIZER))
-    session = runtime.session("builtin", with_output(model, LAYER))
-    return _Loaded(session, runtime.tokenizer("builtin", tokenizer))
-
-
-def with_output(model: bytes, name: str) -> bytes:
-    """Return an ONNX model that also gives the value of this name inside its graph.
-
-    A serialised message may come in parts: lists of a later one are added to those before. So this appends
-    a graph (field 7 of ModelProto) with one more output only (field 12 of GraphProto, whose field 1
-    is its name).
-    """
-    part = name.encode()
-    for number in (1, 12, 7):
-        part = bytes([number << 3 | 2, len(part)]) + part
-    return model + part
+    """Open the model. Raises ProviderError."""
+    session = runtime.session("builtin", runtime.read(folder / MODEL))
+    return _Loaded(session, runtime.tokenizer("builtin", runtime.read(folder / TOKENIZER)))

@@ -18,7 +18,6 @@ from commonplace.base import heap
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules, scripts
 from commonplace.providers import runtime
-from commonplace.providers.embedding import shipped
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,16 +59,13 @@ class Lexicon:
     """
 
     def __init__(self, data: bytes) -> None:
-        """Read the compressed file. Raises ProviderError if it is damaged."""
+        """Read the compressed file."""
         self._words: dict[str, str] = {}
         word = ""
-        try:
-            for line in lzma.decompress(data).decode("utf-8").split("\n"):
-                head, gloss = line.split("\t")
-                word = word[: int(head[0])] + head[1:-1]
-                self._words[word] = head[-1] + gloss
-        except (lzma.LZMAError, ValueError, IndexError) as error:
-            raise shipped.damaged(f"{LEXICON} is damaged or was changed") from error
+        for line in lzma.decompress(data).decode("utf-8").split("\n"):
+            head, gloss = line.split("\t")
+            word = word[: int(head[0])] + head[1:-1]
+            self._words[word] = head[-1] + gloss
         self._particles = frozenset(rules.listed("zh", "particles"))
         self._run = re.compile(scripts.HAN_RUN)
 
@@ -123,15 +119,14 @@ class Chinese(NamedTuple):
 
 
 def load(folder: Path = FOLDER) -> Chinese:
-    """Open lexicon and encoder. Raises ProviderError for a missing or a changed file."""
+    """Open lexicon and encoder. Raises ProviderError."""
     from concurrent.futures import ThreadPoolExecutor
 
-    def read(name: str) -> bytes:
-        return shipped.read(folder, name, FILES[name])
-
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(runtime.session, "builtin", read(MODEL))
-        lexicon = Lexicon(read(LEXICON))
-        loaded = Chinese(lexicon, session.result(), runtime.tokenizer("builtin", read(TOKENIZER)))
+        session = pool.submit(runtime.session, "builtin", runtime.read(folder / MODEL))
+        words = runtime.read(folder / LEXICON)
+        lexicon = runtime.run("builtin", lambda: Lexicon(words), f"{LEXICON} is damaged", permanent=True)
+        tokenizer = runtime.tokenizer("builtin", runtime.read(folder / TOKENIZER))
+        loaded = Chinese(lexicon, session.result(), tokenizer)
     heap.trim()  # the encoder's weights were unpacked: 100 MB of steps in between
     return loaded

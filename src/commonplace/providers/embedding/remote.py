@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,11 +38,6 @@ BLANK = "-"
 _ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": attempts.ATTEMPTS}
 _PURPOSES: Mapping[Kind, str] = {"query": "question", "passage": "embed"}
 _AROUND = 8  # tokens that a tokenizer may put around a text, generously
-# `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
-_FINGERPRINT = re.compile(
-    r"(?P<provider>\w+)-1(?:@(?P<place>(?:\[[^\]\s]+\]|[^:\s]+)(?::\d+)?))?"
-    r":(?P<model>\S+):(?P<size>\d{1,5}|full):[0-9a-f]{12}"
-)
 
 
 class RemoteEmbedder:
@@ -55,7 +48,7 @@ class RemoteEmbedder:
         self.service = service = services.embedding(spec.provider)
         self._spec = spec
         self.model, self.endpoint = EMBEDDERS.connect(spec, header=service.header, scheme=service.scheme)
-        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.model)
+        self.close = self.endpoint.close
         self.name = f"{self.model} ({service.name})"
         self.family = services.family(self.model)
         self.scripts = self.family.scripts
@@ -129,21 +122,6 @@ class RemoteEmbedder:
         return rows
 
 
-load = RemoteEmbedder
-
-
-def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
-    """Return a specification of the model that a fingerprint names, if its provider is that of `spec`.
-
-    Address and key stay those of `spec`: an address in the fingerprint is not used (decision 16).
-    """
-    parts = _FINGERPRINT.fullmatch(fingerprint)
-    if parts is None or parts["provider"] != spec.provider:
-        return None
-    size = parts["size"]
-    return replace(spec, model=parts["model"], dimensions=None if size == "full" else int(size))
-
-
 def same_length(provider: str, rows: list[T]) -> list[T]:
     """Return vectors if all are of one length. Raises ProviderError otherwise."""
     if len(set(map(len, rows))) > 1:
@@ -202,14 +180,12 @@ class GuardedEmbedder(Guard):
         """
         if not texts:
             return unpack([])
-        purpose, keys = _PURPOSES[kind], [vector_key(self.fingerprint, kind, text) for text in texts]
+        keys = [vector_key(self.fingerprint, kind, text) for text in texts]
         known = self.known(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if not missing:
-            self.record_known(purpose, sum(map(packing.tokens, texts)))
-        else:
+        if missing:
             with self.asking():
-                rows = quantize(self._ask([*missing.values()], kind, purpose))
+                rows = quantize(self._ask([*missing.values()], kind, _PURPOSES[kind]))
             made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
             self.keep(made)  # which deletes those of another length: a second call asks for all
             known |= made

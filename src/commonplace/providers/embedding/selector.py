@@ -39,15 +39,27 @@ class CurrentModel:
     def load(self) -> Embedder | None:
         """The model, made once; None if it is not wanted or cannot be used."""
         with self._lock:
-            if self.model is None and self.trouble is None:
-                self.choose()
-            return self.model
+            return self.model if self.model or self.trouble else self.choose()
 
     def choose(self) -> Embedder | None:
         """The first model of the settings that can be used now; a provider may have come back or failed."""
+        from commonplace.providers import opening
+
         with self._lock:
-            if self._given is None and self.wanted:
-                self._choose()
+            if self._given is not None or not self.wanted:
+                return self.model
+            reasons: list[str] = []
+            self.model = None
+            try:
+                for model in opening.models(self._settings, self.ledger):
+                    if not isinstance(model, str):
+                        self.model = model
+                        break
+                    reasons.append(model)
+            except CommonplaceError as error:
+                reasons.append(str(error))
+            end = f"{self.model.name} stands in" if self.model else "full text answers alone"
+            self.trouble = f"no embedding model ({'; '.join(reasons)}); {end}" if reasons else None
             return self.model
 
     def former(self, fingerprint: str) -> Embedder | None:
@@ -73,19 +85,3 @@ class CurrentModel:
         """Close the ledger; it is opened again when it is needed."""
         if self._ledger is not None:
             self._ledger.close()
-
-    def _choose(self) -> None:
-        from commonplace.providers import opening
-
-        reasons: list[str] = []
-        self.model = None
-        try:
-            for model in opening.models(self._settings, self.ledger):
-                if not isinstance(model, str):
-                    self.model = model
-                    break
-                reasons.append(model)
-        except CommonplaceError as error:
-            reasons.append(str(error))
-        end = f"{self.model.name} stands in" if self.model else "full text answers alone"
-        self.trouble = f"no embedding model ({'; '.join(reasons)}); {end}" if reasons else None

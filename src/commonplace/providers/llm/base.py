@@ -17,8 +17,7 @@ from commonplace.base.errors import ProviderError
 Role = Literal["system", "user", "assistant", "tool"]
 Schema = Mapping[str, object]  # JSON schema, the part of it that `schemas` knows
 
-MAX_TOKENS = 1024
-DEADLINE_S = 60.0
+MAX_TOKENS, DEADLINE_S = 1024, 60.0
 # A tokenizer that works on bytes, as all common ones do in the end, makes at most one token of a byte. What a
 # chat template puts around a message and before the first one is counted generously.
 _AROUND_MESSAGE, _AROUND_ALL = 16, 64

@@ -7,7 +7,6 @@ request is put. What a server refuses is put in another way once, and remembered
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,9 +22,7 @@ from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, counted
 from commonplace.providers.services import Dialect
 
-ATTEMPTS = 4
-MAX_ANSWER_BYTES = 16_000_000
-_MAX_CONCESSIONS = 6
+ATTEMPTS, MAX_ANSWER_BYTES, _MAX_CONCESSIONS = 4, 16_000_000, 6
 Json = Mapping[str, Any]
 
 
@@ -38,7 +35,7 @@ class ChatModel:
         self.name, self.endpoint = LLMS.connect(spec)
         self.fingerprint = f"{self.provider}@{self.endpoint.base_url}:{self.name}"
         self._dialect = services.chat(self.provider)
-        self.close, self.breaker_name = self.endpoint.close, self.endpoint.breaker_name(self.name)
+        self.close = self.endpoint.close
 
     def answer(self, request: Request) -> Completion:
         """Answer a request, again after passing faults, without what is refused. Raises ProviderError."""
@@ -132,25 +129,12 @@ def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
     """Return how to ask again after a refusal that names a parameter; None where no other way is left."""
     if dialect.limit == "max_tokens" and "max_completion_tokens" in refusal:
         return dialect._replace(limit="max_completion_tokens")
-    if request.schema is not None and dialect.schema != "words" and _OF_A_SCHEMA.search(refusal):
+    if request.schema is not None and dialect.schema != "words" and services.refusal("schema", refusal):
         return dialect._replace(schema="json_object" if dialect.schema == "json_schema" else "words")
-    for names, pattern in _DISPENSABLE:
-        if not names <= dialect.without and pattern.search(refusal):
+    for names in ({"logprobs", "top_logprobs"}, {"temperature"}, {"tools"}):
+        if not names <= dialect.without and services.refusal(min(names), refusal):
             return dialect._replace(without=dialect.without | names)
     return None
-
-
-_OF_A_SCHEMA = re.compile(r"response_?format|json_?(?:schema|object)|structured|grammar", re.IGNORECASE)
-# Words of refusals, and the parameters that are left out then. Of tools: as Ollama ("does not support tools")
-# and vLLM ("tool choice requires …") put it; a refusal may also name a tool that is known.
-_DISPENSABLE = [
-    (frozenset(names.split()), re.compile(pattern, re.IGNORECASE))
-    for names, pattern in (
-        ("logprobs top_logprobs", "logprobs"),
-        ("temperature", "temperature"),
-        ("tools", r"not support\b.{0,40}\btool|tool[ _]choice.? requires|tools? (?:is|are) not supported"),
-    )
-]
 
 
 def _is_json(text: str) -> bool:

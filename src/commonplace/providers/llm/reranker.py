@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from commonplace.providers.llm.client import Client
 
 PURPOSE = "rerank"
-LIKELY = 5  # tokens reported at each place: `yes` and `no` in both cases, and one more
+LIKELY, AT_ONCE = 5, 8  # tokens reported at each place: `yes` and `no` in both cases, and one more
 ANSWER_TOKENS, THINKING_TOKENS = 8, 512  # a word and its end; the same after thinking
 QUESTION_TOKENS, TEXT_TOKENS = 500, 1000
-AT_ONCE = 8
 _FRAME = re.compile(r"<(?=/?\s*(?:question|passage)\b)", re.IGNORECASE)
 _WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 

@@ -146,13 +146,13 @@ def _out_of_bounds(
     place: str, size: float, schema: Mapping[str, Any], name: str, unit: str
 ) -> Iterator[tuple[str, str]]:
     """Say which bound a number, or the size of a text or a list, passes."""
-    least, most = schema.get(f"min{name}", size), schema.get(f"max{name}", size)
-    if size < least:
+    about = {"n": size, "unit": unit}
+    if size < (least := schema.get(f"min{name}", size)):
         told = "{n} {unit}, at least {least:g} needed"
-        yield place, messages.message("value.short", told, n=size, unit=unit, least=least)
-    if size > most:
+        yield place, messages.message("value.short", told, **about, least=least)
+    if size > (most := schema.get(f"max{name}", size)):
         told = "{n} {unit}, at most {most:g} allowed"
-        yield place, messages.message("value.long", told, n=size, unit=unit, most=most)
+        yield place, messages.message("value.long", told, **about, most=most)
 
 
 def _is(value: object, name: str) -> bool:
