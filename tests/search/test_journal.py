@@ -12,6 +12,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent import tools
+from commonplace.base import paths
 from commonplace.base.paths import Workspace
 from commonplace.search.journal import Journal
 from tests.cli.conftest import environment
@@ -76,6 +77,16 @@ def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: p
         memory.search("deploy")
         memory.recall("deploy")
         assert not memory.usage().recording
+    assert not Workspace(root).usage.exists()
+
+
+def test_nobody_who_only_reads_is_recorded(root: Path) -> None:
+    path = paths.user_config_dir() / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[agents.guest]\nreads = ["{root}"]\nwrites = "none"\n')
+    with Memory.open(root, agent="guest") as memory:
+        memory.search("deploy")
+        memory.get("MEMORY.md")
     assert not Workspace(root).usage.exists()
 
 
