@@ -13,9 +13,9 @@ from commonplace.index import opening
 from commonplace.memory import index_of
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.types import Selection
-from tests.index.servers import postgres_url
+from tests.index.servers import milvus_url, postgres_url
 
-__all__ = ["postgres_url"]
+__all__ = ["milvus_url", "postgres_url"]
 
 
 class Counting(FakeEmbedder):
@@ -42,12 +42,14 @@ def texts(memory: Memory, question: str) -> str:
     return "\n".join(hit.text for hit in memory.search(question).hits)
 
 
+@pytest.mark.parametrize("engine", ["postgres_url", "milvus_url"])
 def test_a_memory_over_a_server_writes_finds_corrects_forgets_and_undoes(
-    folder: Path, postgres_url: str
+    folder: Path, engine: str, request: pytest.FixtureRequest
 ) -> None:
-    with opened(folder, postgres_url) as memory:
+    url = request.getfixturevalue(engine)
+    with opened(folder, url) as memory:
         memory.sync()
-        assert memory.status().index == postgres_url
+        assert memory.status().index in (url, str(memory.workspace.index.with_name("milvus.sqlite")))
         assert "walnut desk" in texts(memory, "walnut")
         memory.remember("Ann repaired two chairs.")
         assert "Ann repaired" in texts(memory, "chairs")

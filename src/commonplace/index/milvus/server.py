@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from commonplace.base.errors import IndexUnavailable, MissingExtra
@@ -157,8 +157,8 @@ class Milvus:
         return [(dict(hit["entity"]), float(hit["distance"])) for hit in hits]
 
     def compact(self) -> None:
-        """Let the server drop deleted rows from its segments."""
-        with self.translated():
+        """Let the server drop deleted rows from its segments, if it can be asked to."""
+        with suppress(self._pymilvus.MilvusException):
             for name in self._known:
                 self.client.compact(name)
 
