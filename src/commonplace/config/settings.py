@@ -23,8 +23,7 @@ DEFAULT_GLOBS = ("**/*.md",)
 EMBEDDERS = tuple(row.name for row in providers.EMBEDDERS)
 RERANKERS = (*(row.name for row in providers.RERANKERS), providers.LLM)
 AUTO = "auto"  # in place of a transcript's format: found in each file
-# The formats of transcripts by name, with title and module in `transcripts`, in the order of trial: the most
-# explicit first.
+# Formats of transcripts by name, with title and module, in the order of trial: the most explicit first.
 TRANSCRIPTS = {
     "claude-code": ("Claude Code", "claude_code"),
     "codex": ("Codex", "codex"),
@@ -95,8 +94,7 @@ def _choice(choices: str, doc: str, *, harmless: bool = False, group: str = "") 
     return Key(names[0], doc, choices=names, harmless=harmless, group=group)
 
 
-# Each stands where the type of its field is declared: a setting that a workspace's file may set, one for the
-# user's own file, the environment and flags only, and a field that follows a setting.
+# A setting for a workspace's file too, one for the user's file, environment and flags, one that follows another.
 _key: Any = Key
 _own: Any = partial(Key, harmless=False)
 _same: Any = str  # its name
