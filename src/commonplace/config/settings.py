@@ -94,7 +94,7 @@ def _choice(choices: str, doc: str, *, harmless: bool = False, group: str = "") 
     return Key(names[0], doc, choices=names, harmless=harmless, group=group)
 
 
-# A setting for a workspace's file too, one for the user's file, environment and flags, one that follows another.
+# A setting for every file; one for the user's file, environment and flags; one that follows another.
 _key: Any = Key
 _own: Any = partial(Key, harmless=False)
 _same: Any = str  # its name
