@@ -168,25 +168,6 @@ def test_own_sessions_are_searched_when_wanted(root: Path) -> None:
         assert not memory.search("brass lamp").hits
 
 
-def test_one_event_is_one_hit_with_its_note(root: Path) -> None:
-    (root / "memory" / "2026-02-13.md").write_text(f"# 2026-02-13\n\n## Friends\n\n- {EVENT}.\n")
-    transcript = Transcript.open(Memory.open(root).workspace, "s1")
-    for text in (
-        "What is new?",
-        "Rain, and more rain all day long.",
-        f"{EVENT}!",
-        "And who waters the ferns?",
-    ):
-        transcript.append(
-            Turn("user", f"{text} " + "And so on and so forth. " * 12 * (text[0] not in "DA"), AT)
-        )
-    with Memory.open(root, overrides={"sessions.index": True}) as memory:
-        hits = memory.search("Dana Lisbon cat April").hits
-        told = [hit for hit in hits if "Lisbon" in hit.text]
-        assert [hit.path for hit in told] == ["memory/2026-02-13.md"]
-        assert [other.path for other in told[0].others] == ["sessions/s1.jsonl"]
-
-
 @pytest.mark.parametrize("name", SECRETS)
 def test_no_secret_of_theirs_reaches_a_file_of_ours(root: Path, logs: Path, name: str) -> None:
     secret, part = SECRETS[name]
