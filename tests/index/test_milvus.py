@@ -78,3 +78,16 @@ def test_what_another_process_made_anew_is_found(make: Make, tmp_path: Path) -> 
     with other.transaction(anew=True):
         other.write([[entry(("memory", "MEMORY.md"))]])
     assert [len(index.match('"desk" OR "lamp"', 9)) for index in (one, other)] == [1, 1]
+
+
+def test_deleted_files_leave_the_server(make: Make) -> None:
+    index, keys = make(), list(FILES)
+    index.write([[entry(key) for key in keys]])
+    assert index.server.query("id >= 0", ["count(*)"])[0]["count(*)"] == 6
+    index.update(gone=keys[:1])
+    with index.transaction():
+        index.update(gone=keys[1:2])
+    assert index.server.query("id >= 0", ["count(*)"])[0]["count(*)"] == 2
+    with index.transaction(anew=True):
+        pass
+    assert index.server.query("id >= 0", ["count(*)"])[0]["count(*)"] == 0
