@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from commonplace import language
@@ -15,20 +15,6 @@ from commonplace.language import rules
 FIGURES = {figure: number for number, figure in enumerate(rules.listed("zh", "digits"))} | {"〇": 0, "两": 2}
 KINDS = ("address", "version", "percent", "money", "clock", "date", "day", "year", "number")
 _WIDE = "[零〇一二两三四五六七八九十百]"
-
-# What a question says of its value, and the kinds that answer it; the first that matches decides.
-_ASKED = {
-    "asks_percent": ("percent",),
-    "asks_clock": ("clock", "day"),
-    "asks_date": ("date", "day", "clock", "year"),
-    "asks_money": ("money", "number"),
-    "asks_address": ("address", "phone", "street"),
-    "asks_code": ("code", "version"),
-    "asks_number": ("number", "percent"),
-}
-_PHONE = re.compile(r"\+?\d[\d ()/-]{5,20}\d")
-_STREET = re.compile(r"(?:str(?:asse|eet|\.)|road|lane|avenue|weg|gasse|rue \w+) \d|\d\s?[号弄室幢栋]")
-_CODE = re.compile(r"\b[a-z]{0,4}[ -]?\d[\d a-z-]{3,}", re.IGNORECASE)
 
 _Row = tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]
 
@@ -55,33 +41,6 @@ def read(sentence: str) -> Valued:
             values[kind] = values.get(kind, frozenset()) | set(each)
             rest = pattern.sub(" ", rest)
     return Valued(values, rest)
-
-
-def asked(question: str) -> tuple[str, ...]:
-    """Return the kinds of values that a folded question asks for; none for most questions."""
-    known = (kinds for name, kinds in _ASKED.items() if rules.holds(question, name))
-    return next(known, ())
-
-
-def holds(text: str, kinds: Sequence[str], words: Collection[str]) -> float:
-    """Return how well a folded text answers a question for values of some kinds, 0..1.
-
-    1 for a line with such a value and at least two of the words of the question (one, if there are no more),
-    half for a line with one of two.
-    """
-    best, wanted = 0.0, min(2, len(words))
-    for line in text.lower().split("\n") if kinds and words else ():
-        share = min(1.0, sum(word in line for word in words) / wanted)
-        if share > best and _has(line, kinds):
-            best = share
-    return best
-
-
-def _has(line: str, kinds: Sequence[str]) -> bool:
-    special = {"phone": _PHONE, "street": _STREET, "code": _CODE}
-    if any(special[kind].search(line) for kind in kinds if kind in special):
-        return True
-    return not read(line).values.keys().isdisjoint(kinds)
 
 
 @cache
