@@ -11,8 +11,6 @@ import pytest
 
 import commonplace
 from commonplace.base import installation, paths
-from commonplace.providers import fastembed
-from commonplace.providers.catalog import Spec
 from commonplace.upkeep.schedule import templates
 
 SOURCE = Path(commonplace.__file__).parents[1]
@@ -95,18 +93,6 @@ def test_what_is_started_at_night_imports_nothing_from_there(
     line = templates.script(job).replace("consolidate --if-due", "status")
     subprocess.run(["/bin/sh", "-c", line], cwd=hostile, check=True, timeout=120)
     assert not canary.exists()
-
-
-def test_a_download_imports_nothing_from_there(
-    hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fastembed, "_PROGRAM", "import json, sys")
-    places = iter((None, hostile))  # missing before, there after
-    monkeypatch.setattr(fastembed, "place", lambda row: next(places))
-    row = {"model": str(hostile)}
-    monkeypatch.setattr(fastembed, "find", lambda name, kind="embedding": row)
-    assert fastembed.fetch(Spec("fastembed")) == (str(hostile), hostile)
-    assert not canary.exists(), canary.read_text()
 
 
 def test_the_path_of_modules_holds_no_place_that_moves(hostile: Path) -> None:
