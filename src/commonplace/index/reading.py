@@ -34,7 +34,7 @@ RACY_NS = 50_000_000
 _MOST_TOLD, _MOST_KEPT = 5, 1_000  # notices of a kind that are shown, of all that are kept
 NOTICES = "notices"  # where an index keeps them
 UNREAD = "file.unread"
-Notice = tuple[Key, Message]
+Notice = tuple[Key, int, Message]  # of a file as long as it has this size
 _MORE = {
     UNREAD: "files cannot be read",
     "transcript.cut": "transcripts have damaged lines",
@@ -130,7 +130,7 @@ class Reader:
 
     def _notice(self, state: FileState, told: Message) -> None:
         self.seen.add(state.key)
-        self.notices.append((state.key, told))
+        self.notices.append((state.key, state.size, told))
 
     def _fail(self, state: FileState, error: UnicodeEncodeError | OSError | NoteUnreadable) -> None:
         path, why = state.shown, error.reason if isinstance(error, NoteUnreadable) else ""
@@ -177,7 +177,7 @@ class Reader:
 def noted(index: Index) -> list[Notice]:
     """Return the notices that an index keeps."""
     rows = json.loads(index.meta.get(NOTICES) or "[]")
-    return [((row[0], row[1]), Message(*row[2:])) for row in rows]
+    return [((row[0], row[1]), row[-1], Message(*row[2:5])) for row in rows]
 
 
 def keep(index: Index, reader: Reader, gone: Iterable[Key]) -> list[Notice]:
@@ -185,14 +185,14 @@ def keep(index: Index, reader: Reader, gone: Iterable[Key]) -> list[Notice]:
     before, over = noted(index), reader.seen.union(gone)
     after = [*(one for one in before if one[0] not in over), *reader.notices][:_MOST_KEPT]
     if after != before:
-        index.meta[NOTICES] = json.dumps([[*key, told, *told.data().values()] for key, told in after])
+        index.meta[NOTICES] = json.dumps([[*key, told, *told.data().values(), n] for key, n, told in after])
     return after
 
 
 def lines(notices: Iterable[Notice]) -> list[str]:
     """Return notices as they are shown: the first of each kind, and how many more there are."""
     kinds: dict[str, list[str]] = {}
-    for _, told in notices:
+    for *_, told in notices:
         kinds.setdefault(told.code.removesuffix("_line"), []).append(told)
     found: list[str] = []
     for code, some in kinds.items():

@@ -347,14 +347,14 @@ class Store:
         """Count the files that differ from the index by size and time, without reading them."""
         from commonplace.index import reading
 
-        manifest, noted = self.index.manifest(), reading.noted(self.index)
-        difference = changes.compare(self._with_kept(self._look()), manifest)
-        told = {path for path, _ in self._unread}
-        for _, notice in noted:
+        found = self._with_kept(self._look())
+        sizes, told = {state.key: state.size for state in found}, {path for path, _ in self._unread}
+        holding = [one for one in reading.noted(self.index) if sizes.get(one[0]) == one[1]]
+        for *_, notice in holding:
             if notice.code == reading.UNREAD and (path := notice.values["path"]) not in told:
                 self._unread.append((path, notice[len(path) + 2 :]))
-        self.notices = reading.lines(one for one in noted if one[1].code != reading.UNREAD)
-        return difference.stale
+        self.notices = reading.lines(one for one in holding if one[-1].code != reading.UNREAD)
+        return changes.compare(found, self.index.manifest()).stale
 
     def unread(self) -> tuple[str, ...]:
         """Say what was away when files and index were compared last, and which notes could not be read."""
