@@ -218,11 +218,11 @@ def numbered(hits: Sequence[Hit]) -> str:
 
 
 def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
-    """Cut a hit to the sentences around the most words of the question, and its lines to theirs."""
+    """Cut a hit to the sentences (no blank ones) with most words of the question, and its lines to theirs."""
     whole = hit.text
-    parts = [(found.start(), found.end()) for found in SENTENCE.finditer(whole)]
-    if not parts or tokens.about(whole) <= SNIPPET_TOKENS:
+    if tokens.about(whole) <= SNIPPET_TOKENS:
         return hit
+    parts = [found.span() for found in SENTENCE.finditer(whole) if not found[0].isspace()] or [(0, 0)]
     weights = [len(screen.matches(whole[slice(*part)], pattern)) for part in parts]
     first = last = weights.index(max(weights))
 
