@@ -61,10 +61,17 @@ def _oid(data: bytes) -> str:
 
 @contextmanager
 def hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Server, Hub]]:
-    """Run a hub, and let every process started from here look for models there."""
+    """Run a hub, and let this process and every one started from here look for models there."""
+    from huggingface_hub import constants, hf_api  # which read the environment once, when first imported
+
     folder.mkdir(parents=True, exist_ok=True)
     answers = Hub(files(folder))
     with serving(answers) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+        form = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", form)
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(hf_api.api, "endpoint", server.url)
         yield server, answers
