@@ -117,6 +117,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         )
         applying.apply(Workspace(workspace), [change], About("write", "weather"))
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
+    if words == ("eval", "show"):
+        assert run("eval", "init").exit_code == 0
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {

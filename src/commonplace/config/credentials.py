@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -46,7 +45,7 @@ class Secret:
         return Secret, ()
 
 
-NO_KEY: Final = Secret()
+NO_KEY = Secret()
 
 
 def from_environment(names: Sequence[str], environ: Mapping[str, str] | None = None) -> Secret:
