@@ -117,6 +117,7 @@ def test_what_this_user_may_not_read_is_named_once_and_kept(owner: Owner, closed
     owner.note("memory/kite.md", MENDED)
     owner.note("memory/deep/kite.md", "# Kite\n\nA kite hangs in the barn.\n")
     owner.ok("sync")
+    owner.note("memory/kite.md", MENDED + "\nIt flies.\n")  # an unchanged one is not looked into
     (owner.folder / closed).chmod(0)
     ask = "import sys, commonplace\nwith commonplace.Memory.open('.') as m:\n for f in (m.sync, m.status):\n  r = f()\n"
     ask += "  for one in getattr(r, 'failed', ()): print(f.__name__, one.path, one.reason)\n"
