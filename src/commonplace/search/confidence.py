@@ -40,14 +40,14 @@ LEAST = 0.15
 # share: at the next sync, or by a question.
 GROWN, OUTGROWN = 0.1, 1.0
 # Parts of a score that do not say how well a passage answers, or not with all that they add.
-BESIDE = {"date": 0.5, "length": 1.0, "collection": 1.0, "words one by one": 1.0}
+BESIDE = {"date": 0.5, "length": 1.0, "collection": 1.0, "words one by one": 1.0, "translated": 0.3}
 # What nobody asked for must hold a question: the words of a message count in full if it has those of so many
 # terms that occur once. *Thanks!* stands in some passage to the letter, and is none. Of twenty such messages
 # ten to fourteen found something clear in chats of three sets, and two to four do so now; of the sets' own
 # questions one in a hundred finds nothing more.
 TELLING = 3.0
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
-VERSION = 10  # raise it when the same notes would be scored otherwise
+VERSION = 12  # raise it when the same notes would be scored otherwise
 
 
 class Level(NamedTuple):

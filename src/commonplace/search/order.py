@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
-from commonplace.chunking.settings import FRONT, MATTER
+from commonplace.chunking.settings import BARE, FRONT, MATTER
 from commonplace.index import facts
 from commonplace.index.base import Index, Source
 from commonplace.language import compare
@@ -320,6 +320,9 @@ def arrange(
             dates = {own.id: own.source.date for own, *_ in ranked[: updates.COMPARED]}
             ranked = updates.lift(ranked, question.query, dates, question.days)
     with outcome.timed("hits"):
+        if request.min_score is None or request.min_score > 0:
+            best = max((item.score for item in ranked), default=0.0)
+            ranked = [item for item in ranked if not _is_silent(item) or item.score >= best / 2]
         ranked, fronts = serve(question, ranked)
         ranked = put_first(ranked, first)
         said_newer = superseding.superseded(ranked, request.today)
@@ -354,6 +357,11 @@ def listed(
     for item in kept:
         hit, span = _hit(item, item.candidate.source, now), naming.get(item.candidate.id)
         yield replace(hit, labels=(*hit.labels, f"names {span.written}")) if span else hit
+
+
+def _is_silent(item: Ranked) -> bool:
+    """Whether a candidate is a note without text, and no word of the question stands in it."""
+    return item.parts.get("words", 0.0) <= 0 and role_of(item.candidate) == BARE
 
 
 def _entries(ranked: Iterable[Ranked]) -> Iterator[Entry]:

@@ -21,7 +21,7 @@ from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import BARE, ROLE, STRUCK
 from commonplace.index.base import Candidate
-from commonplace.language.scripts import LATIN, serves, wide_script
+from commonplace.language.scripts import LATIN, MOST, serves, wide_script
 from commonplace.markdown import turns
 from commonplace.search import fusion
 from commonplace.search.query import Dated, Query
@@ -47,6 +47,9 @@ PERSON_LINES = 8
 # The cosine of a passage without a vector, as a share of what its words say: what was written a moment ago is
 # neither lost behind older notes nor put before all of them.
 MEANING_UNKNOWN = 0.5
+# A Chinese passage means what a question in another language does as far as its meaning lies between what
+# null questions reach there and what answers do; below, much of it is noise.
+FOREIGN_NOISE, FOREIGN_CLEAR, FOREIGN_LESS = 0.35, 0.5, 0.4
 # A note counts half for every so many days between it and the days that a question names, and nothing beyond
 # so many: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
@@ -64,6 +67,7 @@ WRITERS = {"agent": 0.2, "tool": 1.0, "untrusted": 1.0}
 OTHER_PROJECT = -0.6
 # What only looks things up stands behind the owner's own notes that say as much, beside what its amount asks.
 REFERENCE = 0.1
+ALONE = 1.0  # how much further, where the question is one character that an own note holds
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
@@ -278,8 +282,9 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     # What the owner said counts half where nobody is asked about: what an assistant says can be had again.
     heard, speaker = (persons, 1.0) if persons else (turns.OWNER, 0.5)
     vector = weight("meaning") if evidence.semantic else 0.0
-    if vector and query.wide and not serves(evidence.served, wide_script(query.words)):
+    if vector and query.wide and not (evidence.lists or serves(evidence.served, wide_script(query.words))):
         vector *= 1 - query.wide
+    behind = evidence.behind + ALONE * _is_character_of_own(candidates, evidence)
     scored: _Scored = []
     for candidate in candidates:  # hundreds of them: what does not depend on one stands above
         own, (speakers, wide, script) = candidate.id, candidate.traits
@@ -288,10 +293,14 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         of_meaning = vector * (1.0 - unread)
         words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal)
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
-        if own in evidence.translated:  # of the part that is in the other language
-            words += weight("translated") * evidence.translated[own] * (1.0 - wide)
-        parts = {"meaning": of_meaning * meaning, "words": (1 - of_meaning) * min(WORDS_MAX, words)}
-        relevance = max(0.0, parts["meaning"]) + parts["words"]
+        meaning *= _clearness(meaning, wide) if wide > MOST >= query.wide else 1.0
+        translated = weight("translated") * evidence.translated.get(own, 0.0) * (1.0 - wide)
+        parts = {
+            "meaning": of_meaning * meaning,
+            "words": (1 - of_meaning) * words,
+            "translated": (1 - of_meaning) * translated,
+        }
+        relevance = max(0.0, parts["meaning"]) + parts["words"] + parts["translated"]
         parts["length"] = weight("length") * min(len(candidate.text) / LONG, relevance)
         if speakers and not heard.isdisjoint(spoken_by[own]):
             parts["speaker"] = weight("speaker") * speaker
@@ -299,8 +308,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             parts["asks"] = weight("asks")  # a turn that ends in a question rarely holds the answer
         if days:
             parts["date"] = weight("date") * closeness(evidence.dates.get(own), days.spans)
-        if evidence.behind and own in evidence.reference:
-            parts["collection"] = -evidence.behind
+        if behind and own in evidence.reference:
+            parts["collection"] = -behind
         scored.append((candidate, parts, relevance))
     if talk := [one for one in scored if one[0].turns]:
         _add_surroundings(talk, weight("neighbours"), weight("section"))
@@ -308,6 +317,18 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             _add_similarities(talk, evidence.similar, query.words, weight(LATE))
         _level(talk)
     return scored
+
+
+def _clearness(meaning: float, wide: float) -> float:
+    """How much of the meaning of a passage in another language than the question counts, 0..1."""
+    noise = min(1.0, max(0.0, (FOREIGN_CLEAR - meaning) / (FOREIGN_CLEAR - FOREIGN_NOISE)))
+    return 1.0 - FOREIGN_LESS * noise * wide if meaning > 0 else 1.0
+
+
+def _is_character_of_own(candidates: Sequence[Candidate], evidence: Evidence) -> bool:
+    """Whether a question is one character that an own note holds: whatever is short is near to it."""
+    known = evidence.lexical.keys() - set(evidence.reference)
+    return [*map(len, evidence.query.terms)] == [1] and any(one.id in known for one in candidates)
 
 
 def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
