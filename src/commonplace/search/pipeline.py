@@ -59,7 +59,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
-    asked, request = _as_far_as_held(index, asked, request, covered, outcome)
+    asked, request, covered = _as_far_as_held(index, asked, request, covered, outcome)
     days = _days(index, asked, request, covered)
     alone = days is not None and days.alone and not request.lines
     ranked: Sequence[Ranked]
@@ -300,8 +300,11 @@ def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
 
 def _as_far_as_held(
     index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
-) -> tuple[Query, Request]:
-    """The question and its lines; quotations that no passage holds are sought by their words."""
+) -> tuple[Query, Request, Scope]:
+    """The question, its lines and what it covers; quotations that no passage holds are sought by their words.
+
+    Where two passages hold the only quotation together, they are all that is covered.
+    """
     absent: list[str] = []
 
     def held(one: Query) -> Query:
@@ -313,14 +316,48 @@ def _as_far_as_held(
         absent.extend(one.quoted)
         return one.unquoted
 
+    typed = asked
     asked = held(asked)
     lines = tuple(line._replace(query=held(line.query)) for line in request.lines)
+    alone = len(absent) == 1 == len(typed.quoted)
+    if alone and (over := _over_seams(index, candidates.without(covered, typed.excluded), absent[0])):
+        return asked, request._replace(lines=lines), covered & In("passage", over)
     if absent:
         phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
         outcome.warnings.append(
             message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
         )
-    return asked, request._replace(lines=lines)
+    return asked, request._replace(lines=lines), covered
+
+
+def _over_seams(index: Index, scope: Scope, phrase: str) -> frozenset[int]:
+    """The passages of a scope that hold a phrase together: the end of one, and the beginning of the next."""
+    over: set[int] = set()
+    for place in re.finditer(rf"\b(?=\w)|(?<=[{lexicon.CJK}])(?=\w)", phrase):
+        parts = phrase[: place.start()], phrase[place.start() :]
+        head, tail = (_letters(part) for part in parts)
+        if not head:
+            continue
+        # The longer part first: fewer passages hold it.
+        found: dict[int, set[int]] = {}
+        for at in sorted((0, 1), key=lambda at: -len(parts[at])):
+            found[at] = set(index.select(scope & Matches(lexicon.expression(parts[at]))))
+            if not found[at]:
+                break
+        else:
+            firsts = {one for one in found[0] if one + 1 in found[1]}
+            texts = {one.id: one for one in index.passages(firsts | {one + 1 for one in firsts})}
+            for one in firsts & texts.keys():
+                above, below = texts[one], texts.get(one + 1)
+                joined = below and above.note_id == below.note_id and _letters(above.text).endswith(head)
+                if below and joined and _letters(below.text).startswith(tail):
+                    over |= {one, one + 1}
+    return frozenset(over)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text in small letters, and nothing else."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated | None:
