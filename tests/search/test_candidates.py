@@ -12,7 +12,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ProviderError
 from commonplace.search import answering, candidates
-from commonplace.search.query import Line, plain
+from commonplace.search.query import EXPANDED, Line, plain
 from commonplace.search.request import Request as Asked
 from commonplace.types import SearchResult
 from tests.providers.embedding import apis
@@ -51,10 +51,12 @@ def memory(root: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Itera
         yield made
 
 
-def ask(memory: Memory, text: str, *lines: str, min_score: float | None = None) -> SearchResult:
+def ask(
+    memory: Memory, text: str, *lines: str, min_score: float | None = None, weight: float = EXPANDED
+) -> SearchResult:
     """A question with further lines, as an expansion adds them: `vec: …`."""
     parts = [line.split(": ", 1) for line in lines]
-    further = tuple(Line(kind, plain(said)) for kind, said in parts)  # type: ignore[arg-type]
+    further = tuple(Line(kind, plain(said), weight) for kind, said in parts)  # type: ignore[arg-type]
     return memory._answerer.answer(Asked(text, lines=further, min_score=min_score))
 
 
@@ -121,7 +123,7 @@ def test_a_question_is_as_sure_as_its_surest_line(root: Path) -> None:
         memory.sync()
         nonsense = "florbatz quizzle vum"
         assert ask(memory, nonsense, f"vec: {nonsense}").weak
-        assert not ask(memory, nonsense, "vec: When is the deploy?").weak
+        assert not ask(memory, nonsense, "vec: When is the deploy?", weight=1.0).weak
 
 
 def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:

@@ -11,7 +11,7 @@ from commonplace.index.base import Candidate, traits
 from commonplace.markdown.turns import read
 from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
-from commonplace.search.terms import Terms, idf
+from commonplace.search.terms import idf
 from commonplace.types import Passage
 
 WEIGHTS = {
@@ -36,7 +36,6 @@ def candidate(number: int, text: str = "some words", section: int = 1, turns: fl
 
 def evidence(question: str = "plain question", **named: object) -> Evidence:
     values: dict[str, object] = {
-        "terms": Terms(ideal=10.0, asked=2, known=2, content=2, passages=5000),
         "lexical": {},
         "semantic": {},
     }
@@ -50,7 +49,7 @@ def scores(found: list[ranking.Ranked]) -> dict[int, float]:
 
 def test_words_and_meaning_are_added() -> None:
     found = ranking.rank(
-        [candidate(1), candidate(5)], evidence(lexical={1: 5.0}, semantic={1: 0.4, 5: 0.5}), RankSettings()
+        [candidate(1), candidate(5)], evidence(lexical={1: 0.5}, semantic={1: 0.4, 5: 0.5}), RankSettings()
     )
     assert scores(found) == {1: round(0.68 * 0.4 + 0.32 * 0.5, 4), 5: 0.34}
     assert [item.candidate.id for item in found] == [1, 5]
@@ -59,12 +58,12 @@ def test_words_and_meaning_are_added() -> None:
 
 
 def test_without_vectors_words_count_whole() -> None:
-    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 5.0}), OURS)) == {1: 0.5}
+    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 0.5}), OURS)) == {1: 0.5}
 
 
 def test_chinese_is_ranked_by_words() -> None:
     found = ranking.rank(
-        [candidate(1, "只有中文")], evidence("plain", lexical={1: 5.0}, semantic={1: 0.9}), RankSettings()
+        [candidate(1, "只有中文")], evidence("plain", lexical={1: 0.5}, semantic={1: 0.9}), RankSettings()
     )
     assert scores(found) == {1: 0.5}
 
@@ -73,7 +72,7 @@ def test_a_passage_without_a_vector_is_neither_lost_nor_first() -> None:
     found = scores(
         ranking.rank(
             [candidate(1), candidate(5)],
-            evidence(lexical={1: 8.0, 5: 8.0}, semantic={5: 0.6}),
+            evidence(lexical={1: 0.8, 5: 0.8}, semantic={5: 0.6}),
             RankSettings(),
         )
     )
@@ -81,7 +80,7 @@ def test_a_passage_without_a_vector_is_neither_lost_nor_first() -> None:
 
 
 def test_neighbours_count_in_conversations_only() -> None:
-    said = {1: 10.0, 2: 1.0}
+    said = {1: 1, 2: 0.1}
     facts = ranking.rank([candidate(1), candidate(2)], evidence(lexical=said), OURS)
     talk = ranking.rank(
         [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
@@ -96,20 +95,20 @@ def test_neighbours_count_in_conversations_only() -> None:
 def test_a_chat_does_not_stand_above_a_plain_note_as_such() -> None:
     talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
     note = candidate(20, section=2)
-    found = ranking.rank([*talk, note], evidence(lexical={1: 4.0, 2: 4.0, 3: 4.0, 20: 6.0}), OURS)
+    found = ranking.rank([*talk, note], evidence(lexical={1: 0.4, 2: 0.4, 3: 0.4, 20: 0.6}), OURS)
     assert found[0].candidate is note
 
 
 def test_of_two_passages_that_answer_alike_the_shorter_one_is_first() -> None:
     long, short = candidate(1, "the boat " * 20), candidate(2, "the boat " * 5)
-    found = ranking.rank([long, short], evidence(lexical={1: 5.0, 2: 5.0}), OURS)
+    found = ranking.rank([long, short], evidence(lexical={1: 0.5, 2: 0.5}), OURS)
     assert [item.candidate for item in found] == [short, long]
     assert [item.parts["length"] for item in found] == pytest.approx([-0.3 * 45 / 1875, -0.3 * 180 / 1875])
 
 
 def test_length_costs_no_more_than_a_share_of_what_a_passage_answers() -> None:
     long, nothing = candidate(1, "the boat " * 900), candidate(2, "the boat " * 5)
-    found = ranking.rank([long, nothing], evidence(lexical={1: 1.0}), OURS)
+    found = ranking.rank([long, nothing], evidence(lexical={1: 0.1}), OURS)
     assert [item.score for item in found] == pytest.approx([0.07, 0.0], abs=1e-6)
 
 
@@ -118,14 +117,14 @@ def test_a_turn_that_asks_gives_way_to_one_that_answers() -> None:
         candidate(1, turns=1.0, text="A: the boat?"),
         candidate(2, turns=1.0, text="B: the boat."),
     )
-    found = ranking.rank([asked, answered], evidence(lexical={1: 5.0, 2: 5.0}), OURS)
+    found = ranking.rank([asked, answered], evidence(lexical={1: 0.5, 2: 0.5}), OURS)
     assert [item.candidate for item in found] == [answered, asked]
     assert "asks" not in found[0].parts
 
 
 def test_a_conversation_counts_what_is_further_away_less() -> None:
     talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
-    found = ranking.rank(talk, evidence(lexical={1: 10.0, 2: 1.0, 3: 1.0}), OURS)
+    found = ranking.rank(talk, evidence(lexical={1: 1, 2: 0.1, 3: 0.1}), OURS)
     parts = {item.candidate.id: item.parts["neighbours"] for item in found}
     assert parts[2] == pytest.approx(0.6 * 1.0, abs=1e-4)
     assert parts[3] == pytest.approx(0.6 * 0.1 + 0.3 * 1.0, abs=1e-4)
@@ -134,26 +133,26 @@ def test_a_conversation_counts_what_is_further_away_less() -> None:
 
 def test_the_best_of_a_section_speaks_for_the_others() -> None:
     talk = [candidate(1, turns=1.0), candidate(9, turns=1.0), candidate(20, section=2, turns=1.0)]
-    found = ranking.rank(talk, evidence(lexical={1: 10.0, 9: 2.0, 20: 2.0}), OURS)
+    found = ranking.rank(talk, evidence(lexical={1: 1, 9: 0.2, 20: 0.2}), OURS)
     parts = {item.candidate.id: item.parts.get("section", 0.0) for item in found}
     assert parts == pytest.approx({1: 0.15 * 0.2, 9: 0.15 * 1.0, 20: 0.0})
     apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
-    said = {1: 10.0, 2: 1.0}
+    said = {1: 1, 2: 0.1}
     assert scores(ranking.rank(apart, evidence(lexical=said), OURS))[2] == 0.1
 
 
 def test_who_said_it() -> None:
     lines = {1: "**User:** I like tea", 2: "**Assistant:** tea is nice"}
     both = [candidate(n, text, section=n) for n, text in lines.items()]
-    mine = ranking.rank(both, evidence("which tea do I like", lexical={1: 1.0, 2: 1.0}), OURS)
+    mine = ranking.rank(both, evidence("which tea do I like", lexical={1: 0.1, 2: 0.1}), OURS)
     assert scores(mine) == {1: 0.2, 2: 0.1}
-    theirs = ranking.rank(both, evidence("which tea is nice", lexical={1: 1.0, 2: 1.0}), OURS)
+    theirs = ranking.rank(both, evidence("which tea is nice", lexical={1: 0.1, 2: 0.1}), OURS)
     assert scores(theirs) == {1: 0.15, 2: 0.1}  # what the owner said counts a little by itself
 
 
 def test_a_named_person_must_speak_often_to_be_one() -> None:
     often = [candidate(n, f"- Ann: line {n}", section=n) for n in range(1, 10)]
-    said = {c.id: 1.0 for c in often}
+    said = {c.id: 0.1 for c in often}
     assert set(scores(ranking.rank(often, evidence("what did Ann say", lexical=said), OURS)).values()) == {
         0.2
     }
@@ -163,7 +162,7 @@ def test_a_named_person_must_speak_often_to_be_one() -> None:
 
 def test_other_fusions() -> None:
     both = evidence(
-        lexical={1: 4.0, 2: 2.0},
+        lexical={1: 0.4, 2: 0.2},
         semantic={1: 0.2, 2: 0.6},
         dates={1: "2026-01-01", 2: None},
         today=date(2026, 1, 31),
@@ -196,7 +195,7 @@ def test_words_in_the_other_language_count_by_the_share_that_is_in_it() -> None:
 
 def test_words_one_by_one_count_against_the_best_turns() -> None:
     talk = [candidate(1, turns=1.0), candidate(5, section=2, turns=1.0), candidate(9, section=3)]
-    known = evidence(lexical={1: 5.0, 5: 4.0, 9: 4.5}, similar=lambda _, __: {1: 0.2, 5: 0.4, 9: 0.9})
+    known = evidence(lexical={1: 0.5, 5: 0.4, 9: 0.45}, similar=lambda _, __: {1: 0.2, 5: 0.4, 9: 0.9})
     found = ranking.rank(talk, known, OURS)
     assert [item.candidate.id for item in found] == [5, 9, 1]
     parts = {item.candidate.id: item.parts.get("words one by one") for item in found}

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from commonplace import config
 from commonplace.base import remedies
@@ -96,25 +97,25 @@ class Answerer:
             min_score=search.min_score if request.min_score is None else request.min_score,
         )
         expand = search.expand if request.expand is None else "on" if request.expand else "off"
-
-        def answer(request: Request) -> tuple[SearchResult, Outcome]:
-            with self._lock:
-                return self.store.ask(lambda: self._answered(request))
-
         if expand == "off":
-            return answer(request)[0]
-        from commonplace.index import scripts
+            return self._answer_once(request)[0]
         from commonplace.search import expansion
-
-        def languages() -> tuple[str, ...]:
-            with self._lock:
-                return scripts.named(self.store)
 
         with self._lock:
             if self._expander is None:
-                self._expander = expansion.Expander(self._workspace, self._settings, languages)
+                self._expander = expansion.Expander(self._workspace, self._settings, self._languages)
         # Other questions do not wait while a language model widens this one.
-        return expansion.search(self._expander, request, answer, always=expand == "on")
+        return expansion.search(self._expander, request, self._answer_once, always=expand == "on")
+
+    def _answer_once(self, request: Request) -> tuple[SearchResult, Outcome]:
+        with self._lock:
+            return self.store.ask(partial(self._answered, request))
+
+    def _languages(self) -> tuple[str, ...]:
+        from commonplace.index import scripts
+
+        with self._lock:
+            return scripts.named(self.store)
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either; who calls holds the lock."""
@@ -170,55 +171,51 @@ class Answerer:
 
     def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search an index that was compared with the files."""
-        compare = self._settings.index.sync_on_search or self.store.empty
-        stale = self.store.freshen() if compare else 0
-        outcome = self._search(request)
-        weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
-        hits = tuple(self._shown(hit, (WEAK,) if weak else ()) for hit in outcome.hits)
-        level: Level = 3 if self.store.in_memory else outcome.level
-        warnings = (
-            *self.store.opened.warnings, *self.store.unread(), *self.model.warnings(request),
-            *outcome.warnings,
-        )  # fmt: skip
-        result = SearchResult(
-            request.text, hits, level, stale, warnings, outcome.timings_ms, self.store.index.tokens,
-            confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
-        )  # fmt: skip
-        return result, outcome
-
-    def _search(self, request: Request) -> Outcome:
+        store, current = self.store, self.model
+        stale = store.freshen() if self._settings.index.sync_on_search or store.empty else 0
         check()
         parsed, request, chosen = self._read(request)
-        model = self.model.serving(parsed, request)
-        embed = self.model.embedder(model, request) if model is not None else None
-        index, diversity = self.store.index, self._settings.search.diversity
-        similar = comparing(index.vectors, embed.words) if embed is not None and embed.gives_words else None
+        model = current.serving(parsed, request)
+        embed = current.embedder(model, request) if model is not None else None
+        means = self._means(model, embed)
+        if self._ranking.gated:
+            language = confidence.language_of(parsed)
+            level = self._levels.get(store.index, language, _scorer(model))
+            if level is None and not _is_remote(model):
+                level = self._measure(language, model)
+            means = means._replace(level=level)
+        if means.reference and not chosen:
+            means = means._replace(behind=ranking.REFERENCE + (means.level.apart if means.level else 0.0))
+        similar = comparing(store.index.vectors, embed.words) if embed and embed.gives_words else None
         reader, similar = self._readers.choose(request.rerank, similar, self._ranking)
-        language = confidence.language_of(parsed)
-        level = self._levels.get(index, language, _scorer(model)) if self._ranking.gated else None
-        if level is None and self._ranking.gated and not _is_remote(model):
-            level = self._measure(language, model)
-        served = model.scripts if model is not None else frozenset()
-        reference = config.reference(self._settings)
-        behind = 0.0 if chosen or not reference else ranking.REFERENCE + (level.apart if level else 0.0)
-        means = pipeline.Means(
-            embed, reader, similar, self._ranking, diversity, level, served, reference, behind
-        )
-        with index.transaction(write=False):
-            outcome = pipeline.search(index, means, parsed, request)
-        known = self.model.known
-        if (
-            not request.lines
-            and request.mode != "lexical"
-            and known is not None
-            and not _reads(known, parsed)
-        ):
+        means = means._replace(reranker=reader, similar=similar)
+        with store.index.transaction(write=False):
+            outcome = pipeline.search(store.index, means, parsed, request)
+        known = current.known
+        if known and request.mode != "lexical" and not request.lines and not reads(known, parsed.words):
             unread = "the model does not read this script: found by the words alone"
             outcome.warnings.append(message("search.script", unread))
         if request.mode == "semantic" and embed is None:
             nobody = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(message("search.no_vectors", nobody))
-        return outcome
+        weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
+        hits = tuple(self._shown(hit, (WEAK,) if weak else ()) for hit in outcome.hits)
+        level_of_answer: Level = 3 if store.in_memory else outcome.level
+        warnings = (*store.opened.warnings, *store.unread(), *current.warnings(request), *outcome.warnings)
+        result = SearchResult(
+            request.text, hits, level_of_answer, stale, warnings, outcome.timings_ms, store.index.tokens,
+            confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
+        )  # fmt: skip
+        return result, outcome
+
+    def _means(self, model: Embedder | None, embed: QuestionEmbedder | None) -> pipeline.Means:
+        return pipeline.Means(
+            embed,
+            ranking=self._ranking,
+            diversity=self._settings.search.diversity,
+            served=model.scripts if model is not None else frozenset(),
+            reference=config.reference(self._settings),
+        )
 
     def measure(self) -> None:
         """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock.
@@ -254,44 +251,22 @@ class Answerer:
 
     def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
         """Ask the null questions of a language with a model, or by words alone; None where it fails."""
-        index = self.store.index
         embed = None
         if model is not None:
             embed = QuestionEmbedder(model, {})
-            words = [query.parse(text).words for text in confidence.questions(language)]
             try:
-                embed.learn(words)
+                embed.learn([query.parse(text).words for text in confidence.questions(language)])
             except (ProviderError, BudgetExceeded):
                 return None
-        served = model.scripts if model is not None else frozenset()
-        means = pipeline.Means(
-            embed,
-            ranking=self._ranking,
-            served=served,
-            reference=config.reference(self._settings),
-        )
-
-        def score(text: str) -> confidence.Level:
-            return pipeline.score(index, means, text)
-
-        return self._levels.measure(index, language, _scorer(model), score)
+        score = partial(pipeline.score, self.store.index, self._means(model, embed))
+        return self._levels.measure(self.store.index, language, _scorer(model), score)
 
     def _read(self, request: Request) -> tuple[query.Query, Request, bool]:
         """Read a question; return it, and the request with what it says: lines, a time, collections.
 
         With them comes whether it chooses its collections itself. Raises as `filters.check` does.
         """
-        index, text = self.store.index, request.text
-
-        def keys() -> frozenset[str]:
-            return facts.keys(index)
-
-        def is_option(word: str, beside: Sequence[str]) -> bool:
-            return pipeline.holds_option(index, word, beside)
-
-        parsed = query.parse(text, keys, is_option)
-        if request.lines:
-            request = request._replace(lines=(*query.of_question(parsed), *request.lines))
+        parsed = query.parse(request.text, partial(facts.keys, self.store.index))
         if parsed.filters:
             from datetime import date
 
@@ -342,9 +317,9 @@ def _scorer(model: Embedder | None) -> str:
     return model.fingerprint if model is not None else "words"
 
 
-def _reads(model: Embedder, asked: query.Query) -> bool:
-    """Whether a model serves the script of a question."""
-    return serves(model.scripts, wide_script(asked.words) if asked.wide > MOST else script_of(asked.words))
+def reads(model: Embedder, text: str) -> bool:
+    """Tell whether a model serves the script of a question."""
+    return serves(model.scripts, wide_script(text) if query.wide_share(text) > MOST else script_of(text))
 
 
 class QuestionModel:
@@ -383,17 +358,13 @@ class QuestionModel:
             return None
         if few and not _is_remote(model):
             store.catch_up(model)
-        foreign = not request.lines and not _reads(model, parsed)
+        foreign = not request.lines and not reads(model, parsed.words)
         return None if store.index.vectors.level() == 2 or foreign else model
 
     def embedder(self, model: Embedder, request: Request) -> QuestionEmbedder:
         """Return what embeds a question and its lines."""
-        if not request.lines:
-            return QuestionEmbedder(model, self._known)
-        from commonplace.providers import opening
-
-        deadline_s = self._settings.query_deadline_s if opening.is_remote(model) else None
-        return QuestionEmbedder(model, self._known, deadline_s, foreign=MOST)
+        deadline_s = self._settings.query_deadline_s if request.lines and _is_remote(model) else None
+        return QuestionEmbedder(model, self._known, deadline_s)
 
     def warnings(self, request: Request) -> list[str]:
         """Say what kept vectors from answering a question, or from answering it whole."""
@@ -439,15 +410,12 @@ class QuestionModel:
 class QuestionEmbedder:
     """Embeds one question, its lines, and where the model gives them its words."""
 
-    def __init__(
-        self, model: Embedder, known: Known, deadline_s: float | None = None, foreign: float = 1.0
-    ) -> None:
-        """Embed with a model, but no text with more than a share of `foreign` script.
+    def __init__(self, model: Embedder, known: Known, deadline_s: float | None = None) -> None:
+        """Embed with a model; `known` keeps what is embedded for the next questions.
 
-        `known` keeps what is embedded for the next questions. `deadline_s` bounds a passage too, which a
-        model behind a server may otherwise take minutes for.
+        `deadline_s` bounds a passage too, which a model behind a server may otherwise take minutes for.
         """
-        self._model, self._known, self._deadline_s, self._foreign = model, known, deadline_s, foreign
+        self._model, self._known, self._deadline_s = model, known, deadline_s
         self.gives_words = gives_words(model)
         self._words: dict[str, Floats] = {}
         self._learned: dict[str, Floats] = {}
@@ -463,13 +431,17 @@ class QuestionEmbedder:
         return gloss(text) if gloss is not None else ""
 
     def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
-        """Return the vector of a text, (d,) float32, or None. Raises ProviderError, BudgetExceeded."""
+        """Return the vector of a text, (d,) float32, or None for a script that the model does not serve.
+
+        Raises ProviderError, BudgetExceeded.
+        """
         if kind == "query" and text in self._learned:
             return self._learned[text]
-        model, text = self._model, query.with_mark(text) if kind == "query" else text
-        if (read := legible(text, model.scripts)) < 1.0:
-            if 1.0 - read > self._foreign:
-                return None
+        model = self._model
+        if not reads(model, text):
+            return None
+        text = query.with_mark(text) if kind == "query" else text
+        if legible(text, model.scripts) < 1.0:
             text = query.latin(text)  # the rest would be noise
         if kind == "query" and gives_words(model) and not has_han(text):
             if (key := (model.fingerprint, text)) not in self._known:

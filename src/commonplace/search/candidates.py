@@ -1,8 +1,8 @@
 """Candidates of a question: passages that full text finds by its words, and the vectors by its meaning.
 
-A question is one line to each of them, or several lines, each with a weight: a passage's words and meaning
-are then those of the line that it answers best. BM25 of several is first measured against its own line's
-ideal, so that a line of three words and one of ten can be compared.
+A question is a line to each of them; an expansion adds further lines, which weigh less. A passage's words and
+meaning are those of the line that it answers best. BM25 is measured against the ideal of its line, so that a
+line of three words and one of ten can be compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from commonplace.language import identifiers, lexicon, stopwords
 from commonplace.language.scripts import MOST
 from commonplace.markdown import turns
 from commonplace.search import fusion, ranking, terms
-from commonplace.search.query import TYPED, Dated, Line, Query, of_question
+from commonplace.search.query import TYPED, Dated, Line, Query
 from commonplace.search.query import terms as of_text
 from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
@@ -92,6 +92,10 @@ class Question:
         self.index, self.query, self.request, self.ranking = index, query, request, ranking
         self.covered, self.terms, self.days = covered, terms, days
         self.scopes = [covered] if own is None else [covered, covered & own]
+        # What holds all that the question demands and nothing that it excludes.
+        self._meeting = without(ALL, query.excluded)
+        if query.required:
+            self._meeting &= Matches(query.required)
 
     @property
     def refusable(self) -> bool:
@@ -100,14 +104,11 @@ class Question:
         Not if it demands an exact match, has a threshold of its own, or names days alone that have notes, or
         an identifier that a passage holds.
         """
-        exact = bool(self.query.required or self.query.prefixes) or any(
-            line.exact for line in self.request.lines
-        )
+        exact = bool(self.query.required or self.query.prefixes)
         day = self.days is not None and self.days.alone and bool(self.of_days)
         may = self.ranking.gated and self.request.min_score is None and not (exact or day)
-        return may and not (self.query.identifies and self._is_held)
+        return may and not (self.query.identifies and self._is_held())
 
-    @cached_property
     def _is_held(self) -> bool:
         """Whether a passage holds its very words, or the same telephone number."""
         ways = lexicon.any_of([self.query.words, *identifiers.telephone(self.query.words)])
@@ -121,56 +122,30 @@ class Question:
         scope = self.covered & within(self.days) & self._meeting
         return frozenset(self.index.select(scope, DAY_CANDIDATES, struck=self.request.past, newest=True))
 
-    def promising(self, found: Candidates) -> set[int]:
-        """What is worth reading of both lists, among the owner's notes as well as among all."""
-
-        def promising(lexical: fusion.Scores, semantic: fusion.Scores) -> Collection[int]:
-            limit = self.request.limit or 0
-            return ranking.promising(lexical, semantic, found.terms, self.ranking, limit)
-
-        best = {*promising(found.lexical, found.semantic)}
-        best.update(nlargest(ranking.PROMISING // 4, found.translated, key=found.translated.__getitem__))
-        for scope in self.scopes[1:]:
-            own = facts.within(self.index, {*found.lexical, *found.semantic}, scope)
-            lexical = {passage: score for passage, score in found.lexical.items() if passage in own}
-            semantic = {passage: cosine for passage, cosine in found.semantic.items() if passage in own}
-            best.update(promising(lexical, semantic))
-        return best
-
     @property
     def meaning(self) -> str:
         """What is embedded of it: not the days, where there are notes of these."""
         return self.days.rest if self.days is not None and self.of_days else self.query.words
 
+    def promising(self, found: Candidates) -> set[int]:
+        """What is worth reading of both lists, among the owner's notes as well as among all."""
+        limit, settings = self.request.limit or 0, self.ranking
+        best = {*ranking.promising(found.lexical, found.semantic, settings, limit)}
+        best.update(nlargest(ranking.PROMISING // 4, found.translated, key=found.translated.__getitem__))
+        for scope in self.scopes[1:]:
+            own = facts.within(self.index, {*found.lexical, *found.semantic}, scope)
+            lexical = {passage: score for passage, score in found.lexical.items() if passage in own}
+            semantic = {passage: cosine for passage, cosine in found.semantic.items() if passage in own}
+            best.update(ranking.promising(lexical, semantic, settings, limit))
+        return best
+
     def allowed(self, passages: Iterable[int]) -> set[int]:
-        """Those of some passages that hold what the question demands and nothing that it excludes.
-
-        Of a question of several lines: all that one of those demands that somebody typed, nothing that it
-        excludes.
-        """
+        """Those of some passages that hold what the question demands and nothing that it excludes."""
         return facts.within(self.index, passages, self._meeting)
-
-    @cached_property
-    def _meeting(self) -> Scope:
-        """What holds all that the question demands and nothing that it excludes."""
-        typed = [line.query for line in self.request.lines if line.weight >= TYPED]
-        whole = _meeting(self.query)
-        if not typed or not all(one.required or one.excluded for one in typed):
-            return whole
-        return whole & Either(tuple(map(_meeting, dict.fromkeys(typed))))
 
     def admitted(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that it covers and does not exclude, whether they hold what it demands."""
-        scope = self.covered
-        for one in (self.query, *(line.query for line in self.request.lines)):
-            scope = without(scope, one.excluded)
-        return facts.within(self.index, passages, scope)
-
-
-def _meeting(query: Query) -> Scope:
-    """What holds all that a query demands and nothing that it excludes."""
-    scope = without(ALL, query.excluded)
-    return scope & Matches(query.required) if query.required else scope
+        return facts.within(self.index, passages, without(self.covered, self.query.excluded))
 
 
 def without(scope: Scope, excluded: str | None) -> Scope:
@@ -179,15 +154,14 @@ def without(scope: Scope, excluded: str | None) -> Scope:
 
 
 class Candidates(NamedTuple):
-    """BM25 and cosine by passage, and how the terms of the question measure the former.
+    """The share of a full match and the cosine by passage, each the best of all lines of the question.
 
     `translated` is the share of a full match of a Chinese question's words in English. `lists` are those of
-    each line of a question that has several.
+    each line, where a question has further ones.
     """
 
-    lexical: dict[int, float]
-    semantic: dict[int, float]
-    terms: Terms
+    lexical: Mapping[int, float]
+    semantic: Mapping[int, float] = {}
     translated: Mapping[int, float] = {}
     lists: Sequence[Weighted] = ()
 
@@ -197,21 +171,22 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
 
     Where the model fails, full text answers alone and `outcome` gets a warning.
     """
-    request, lines = question.request, question.request.lines or of_question(question.query, question.meaning)
-    by_meaning = [line for line in lines if line.kind != "lex"]
-    if request.mode == "lexical" and len(by_meaning) == len(lines):
-        nothing = "no line asks full text, and a lexical search asks nothing else"
-        outcome.warnings.append(message("search.no_line", nothing))
-    if embed is None or request.mode == "lexical" or not by_meaning:
-        return _by_words(question, lines, outcome)
-    vectors = question.index.vectors
-    nearest, level = vectors.ready(*question.scopes, struck=request.past)
-    nameless = "" if request.lines else _nameless(question.meaning, question.terms.common)
-    asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates, nameless)
+    request, asked = question.request, question.query._replace(words=question.meaning)
+    lines = [line for line in (Line("vec", asked, TYPED), *request.lines) if line.kind != "lex"]
+    lines = [line for line in lines if line.query.words.strip()]
+    if embed is None or request.mode == "lexical" or not lines:
+        with outcome.timed("full text"):
+            by_words = _by_words(question)
+        return Candidates(fusion.by_maximum(by_words), lists=by_words if request.lines else ())
+    nearest, level = question.index.vectors.ready(*question.scopes, struck=request.past)
+    nameless = _nameless(asked.words, question.terms.common)
+    asking = _Asking(embed, nearest, lines, question.ranking.candidates, nameless)
     asking.start()
-    found = _by_words(question, lines, outcome)
-    if not request.lines and not question.query.required and question.query.wide > MOST:
-        found = found._replace(translated=_translated(question, embed.gloss(question.query.words)))
+    translated: Mapping[int, float] = {}
+    with outcome.timed("full text"):
+        by_words = _by_words(question)
+        if not question.query.required and question.query.wide > MOST:
+            translated = _translated(question, embed.gloss(question.query.words))
     with outcome.timed("vectors"):
         if (error := asking.wait()) is not None:
             alone = message("search.words_alone", "full text answered alone")
@@ -222,10 +197,40 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
             )
         if asking.answers:
             outcome.level = level
-        beside = {*found.lexical, *found.translated, *question.of_days}
-        lists = _by_meaning(question, asking.answers, beside)
-    several = [*found.lists, *lists] if request.lines else ()
-    return found._replace(semantic=fusion.by_maximum(lists), lists=several)
+        found = {passage for scores, _ in by_words for passage in scores}.union(translated, question.of_days)
+        by_meaning = _by_meaning(question, asking.answers, found)
+    lists = [*by_words, *by_meaning] if request.lines else ()
+    return Candidates(fusion.by_maximum(by_words), fusion.by_maximum(by_meaning), translated, lists)
+
+
+def _by_words(question: Question) -> list[Weighted]:
+    """For each line the best passages by its words, as shares of what a full match of it scores."""
+    index, settings, request = question.index, question.ranking, question.request
+    if request.mode == "semantic":
+        return []
+    lists: list[Weighted] = []
+    scopes = question.scopes
+    if question.days is not None:
+        scopes = [*scopes, question.covered & within(question.days)]
+    for kind, asked, weight in (Line("lex", question.query, TYPED), *request.lines):
+        is_further = asked is not question.query
+        weighed = terms.weigh(index, asked, struck=request.past) if is_further else question.terms
+        expression = asked.expression(weighed.wanted)
+        if kind != "lex" or not expression:
+            continue
+        matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
+        scores = terms.score(index, weighed, matched)
+        if request.past:
+            from commonplace.search import as_of
+
+            scores |= as_of.words(index, expression, weighed, question.covered)
+        if is_further:
+            allowed = question.allowed(scores)
+            scores = {passage: score for passage, score in scores.items() if passage in allowed}
+        # Where the line is an expression, its best hit is the full match.
+        ideal = weighed.ideal or max(scores.values(), default=0.0) or 1.0
+        lists.append(({passage: score / ideal for passage, score in scores.items()}, weight))
+    return lists
 
 
 def _by_meaning(question: Question, answers: Sequence[Answer], beside: Iterable[int]) -> list[Weighted]:
@@ -237,46 +242,6 @@ def _by_meaning(question: Question, answers: Sequence[Answer], beside: Iterable[
         missing = sorted(passages - near.keys())
         lists.append((near | question.index.vectors.cosines(vector, missing), line.weight))
     return lists
-
-
-def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Candidates:
-    """The best passages by the words of each line; of several lines relative to a full match of each, 1."""
-    request = question.request
-    with outcome.timed("full text"):
-        weighed = {question.query: question.terms}
-        for line in lines:
-            if line.query not in weighed:
-                weighed[line.query] = terms.weigh(question.index, line.query, struck=request.past)
-        lists: list[Weighted] = []
-        for line in lines if request.mode != "semantic" else ():
-            own = weighed[line.query]
-            expression = line.query.expression(own.wanted)
-            if line.kind == "lex" and expression:
-                scores = _matched(question, expression, own)
-                lists.append((_relative(scores, own) if request.lines else scores, line.weight))
-        best = fusion.by_maximum(lists)
-        if not request.lines:
-            asked = question.terms if lists else question.terms._replace(own=0.0)  # no words are asked for
-            return Candidates(best, {}, asked)
-        allowed = question.allowed(best)
-        lists = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
-        typed = [weighed[line.query] for line in lines if line.weight >= TYPED]
-        return Candidates(fusion.by_maximum(lists), {}, _known(typed), lists=lists)
-
-
-def _matched(question: Question, expression: str, own: Terms) -> dict[int, float]:
-    """BM25 of the passages that an expression finds, of struck ones too where the past is asked for."""
-    index, settings = question.index, question.ranking
-    scopes = question.scopes
-    if question.days is not None:
-        scopes = [*scopes, question.covered & within(question.days)]
-    matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
-    scores = terms.score(index, own, matched)
-    if question.request.past:
-        from commonplace.search import as_of
-
-        scores |= as_of.words(index, expression, own, question.covered)
-    return scores
 
 
 def _nameless(text: str, common: Collection[str]) -> str:
@@ -302,25 +267,11 @@ def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     return {passage: min(WORDS_MAX, score / ideal) for passage, score in found}
 
 
-def _known(typed: Sequence[Terms]) -> Terms:
-    """What the gate goes by: the most that is known of any typed line. A full match scores 1 already."""
-    asked = [own for own in typed if own.asked]
-    best = max(asked, key=lambda own: (own.known, own.content), default=Terms())
-    most = max((own.asked for own in asked), default=0)
-    return best._replace(wanted={}, ideal=1.0, asked=most, missing=frozenset())
-
-
-def _relative(scores: Mapping[int, float], own: Terms) -> dict[int, float]:
-    """BM25 against its line's ideal; where the line is an expression, against its best hit."""
-    ideal = own.ideal or max(scores.values(), default=0.0)
-    return {p: min(WORDS_MAX, score / ideal) for p, score in scores.items()} if ideal > 0 else {}
-
-
 class _Asking(Thread):
     """Lines on their way through the model and the vectors, beside full text: both leave Python's lock."""
 
     def __init__(
-        self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int, nameless: str = ""
+        self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int, nameless: str
     ) -> None:
         super().__init__(name="commonplace-vectors", daemon=True)
         self._ask = (embed, nearest, lines, limit, nameless)
@@ -328,11 +279,8 @@ class _Asking(Thread):
         self._error: Exception | None = None
 
     def wait(self) -> CommonplaceError | None:
-        """Wait for the answers, or work them out if it was not started; return what the model failed with."""
-        if self.ident is None:
-            self.run()
-        else:
-            self.join()
+        """Wait for the answers; return what the model failed with."""
+        self.join()
         if self._error is None or isinstance(self._error, ProviderError | BudgetExceeded):
             return self._error
         raise self._error
@@ -343,11 +291,12 @@ class _Asking(Thread):
         try:
             for line in lines:
                 vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
-                if vector is not None and nameless:
-                    vector = vector + embed(nameless)
+                if vector is None:
+                    continue
+                if nameless and line is lines[0] and (rest := embed(nameless)) is not None:
+                    vector = vector + rest
                     vector /= float(vector @ vector) ** 0.5
-                if vector is not None:
-                    self.answers.append((line, vector, dict(nearest(vector, limit))))
+                self.answers.append((line, vector, dict(nearest(vector, limit))))
         except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
             self._error = error
 
@@ -421,7 +370,6 @@ def instructing(
     line of a conversation is the owner's where it says so; reference, agents and strangers instruct nobody.
     """
     least = max(ABOUT, level / question.ranking.vector) if question.request.strict else ABOUT
-    ideal = question.terms.ideal or 1.0
     named = []
     for one in passages:
         said = json.loads(one.annotations) if one.annotations else {}
@@ -431,7 +379,7 @@ def instructing(
     own = facts.within(question.index, [one.id for one in named], question.scopes[-1]) if named else ()
 
     def near(passage: int) -> float:
-        return found.semantic.get(passage, found.lexical.get(passage, 0.0) / ideal)
+        return found.semantic.get(passage, found.lexical.get(passage, 0.0))
 
     return {one.id for one in named if one.id in own and one.until is None and near(one.id) >= least}
 

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from commonplace.search.ranking import Similarities
 
 
-OPTIONS = 200  # passages with such a word that are read
-_DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
-
-
 class Means(NamedTuple):
     """What a question is answered with, as the settings choose: a model, a reranker, weights, variety.
 
@@ -59,9 +55,9 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
-    asked, request, covered = _as_far_as_held(index, asked, request, covered, outcome)
+    asked, covered = _as_far_as_held(index, asked, request, covered, outcome)
     days = _days(index, asked, request, covered)
-    alone = days is not None and days.alone and not request.lines
+    alone = days is not None and days.alone
     ranked: Sequence[Ranked]
     if asked.lists or alone:
         with outcome.timed("ranking"):
@@ -141,7 +137,7 @@ def _respelled(
 ) -> Query | None:
     """The question with the names that its own are near to, where no note holds them; None for most."""
     asked, covered = question.query, question.covered
-    if question.request.lines or asked.required or not (question.terms.missing or covered.conditions):
+    if asked.required or not (question.terms.missing or covered.conditions):
         return None
     from commonplace.search import spelling
 
@@ -180,9 +176,9 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
     named = {passage: span.first.isoformat() for passage, span in naming.items()}
     return Evidence(
         question.query,
-        found.terms,
         found.lexical,
         found.semantic,
+        ideal=question.terms.ideal or 1.0,
         dates={one.id: one.source.date for one in passages} | named,
         today=question.request.today,
         days=question.days,
@@ -282,52 +278,25 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
-def holds_option(index: Index, word: str, beside: Sequence[str]) -> bool:
-    """Tell whether a note holds a word as an option of a command: behind a dash, no letter before it.
-
-    The passage or a heading above it holds one of `beside`, the other words of the question.
-    """
-    word = re.sub(rf"(?<=[^\W{lexicon.CJK}])[\W_]*[{lexicon.CJK}].*|[\W_]+$", "", word)
-    holding = Scope((Matches(lexicon.sought(word)),))
-    if others := lexicon.any_of(query.terms(" ".join(beside))):
-        holding &= Scope((Matches(others),))
-    option = re.compile(
-        rf"(?<![^\W_{lexicon.CJK}])[{_DASHES}]{re.escape(word)}(?![^\W{lexicon.CJK}]|-)", re.IGNORECASE
-    )
-    passages = index.passages(index.select(holding, OPTIONS))
-    return any(option.search("\n".join([one.text, *one.source.headings])) for one in passages)
-
-
 def _as_far_as_held(
     index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
-) -> tuple[Query, Request, Scope]:
-    """The question, its lines and what it covers; quotations that no passage holds are sought by their words.
+) -> tuple[Query, Scope]:
+    """The question and what it covers; quotations that no passage holds are sought by their words.
 
     Where two passages hold the only quotation together, they are all that is covered.
     """
-    absent: list[str] = []
-
-    def held(one: Query) -> Query:
-        if not one.quoted or not one.required:
-            return one
-        scope = candidates.without(covered & Matches(one.required), one.excluded)
-        if index.select(scope, 1, struck=request.past):
-            return one
-        absent.extend(one.quoted)
-        return one.unquoted
-
-    typed = asked
-    asked = held(asked)
-    lines = tuple(line._replace(query=held(line.query)) for line in request.lines)
-    alone = len(absent) == 1 == len(typed.quoted)
-    if alone and (over := _over_seams(index, candidates.without(covered, typed.excluded), absent[0])):
-        return asked, request._replace(lines=lines), covered & In("passage", over)
-    if absent:
-        phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(absent))
-        outcome.warnings.append(
-            message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
-        )
-    return asked, request._replace(lines=lines), covered
+    if not asked.quoted or not asked.required:
+        return asked, covered
+    scope = candidates.without(covered, asked.excluded)
+    if index.select(scope & Matches(asked.required), 1, struck=request.past):
+        return asked, covered
+    if len(asked.quoted) == 1 and (over := _over_seams(index, scope, asked.quoted[0])):
+        return asked.unquoted, covered & In("passage", over)
+    phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(asked.quoted))
+    outcome.warnings.append(
+        message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
+    )
+    return asked.unquoted, covered
 
 
 def _over_seams(index: Index, scope: Scope, phrase: str) -> frozenset[int]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from commonplace.search.filters import Filter
 
     Kind = Literal["lex", "vec", "hyde"]
-    IsOption = Callable[[str, Sequence[str]], bool]
 else:
     Kind = str
 
@@ -37,7 +36,6 @@ MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text a
 MAX_TERMS = 512
 MAX_SPELLINGS = 48
 MAX_ITEMS = 128  # words of a question with operators
-MAX_OPTIONS = 16  # exclusions that are looked up among the notes
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 # The question as typed counts twice as much as a line of a language model: a wider question finds more, and
@@ -54,8 +52,9 @@ IDENTIFIER = 5  # characters at least
 _WORD = re.compile(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
-# A dash before one letter or a number is an option of a command (-i) or a sign (-71), not an exclusion.
-_OPTION = lazy(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
+# A dash before a letter, two small letters, a number or `name=` is an option of a command (-i, -rf,
+# -march=native) or a sign (-71), not an exclusion.
+_OPTION = lazy(r"(?:[A-Za-z]|[a-z]{2}|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])|[\w-]+=")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -132,7 +131,7 @@ class Query(NamedTuple):
     @property
     def wide(self) -> float:
         """Share of CJK among the words that say what the question is about, 0..1."""
-        return _wide_share(self.words)
+        return wide_share(self.words)
 
     def expression(self, terms: Iterable[str]) -> str:
         """The FTS5 expression that finds what is required, ranked by these terms as well."""
@@ -150,18 +149,7 @@ class Line(NamedTuple):
 
     kind: Kind
     query: Query
-    weight: float = TYPED
-
-    @property
-    def exact(self) -> bool:
-        """True if it demands exact matches."""
-        return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
-
-
-def of_question(asked: Query, meaning: str | None = None) -> tuple[Line, ...]:
-    """Return an ordinary question as lines: its words, and its meaning, that of its words unless said."""
-    by_meaning = asked if meaning is None else asked._replace(words=meaning)
-    return Line("lex", asked), *([Line("vec", by_meaning)] if by_meaning.words.strip() else [])
+    weight: float = EXPANDED
 
 
 def plain(text: str) -> Query:
@@ -198,20 +186,11 @@ class _Item(NamedTuple):
         return f"({self.literal} OR {lexicon.any_of(others)})" if others else self.literal
 
 
-def parse(
-    text: str,
-    keys: Callable[[], frozenset[str]] = frozenset,
-    is_option: IsOption = lambda word, beside: False,
-) -> Query:
-    """Parse whatever a person typed.
-
-    Where it matters, `keys` looks up the front matter's, in lower case, and `is_option` whether a note holds
-    the word with a dash before it, as an option of a command.
-    """
+def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
+    """Parse whatever a person typed; `keys` looks up the keys of front matter, in lower case."""
     text, filters = _filters(clean(text), keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
     items, operators = _operated(items, filtered=bool(filters))
-    items = _without_options(items, is_option)
     words = [item for item in items if item.operator not in operators]
     unwanted = [item for item in words if item.sign]
     wanted = [item for item in words if not item.sign]
@@ -252,14 +231,6 @@ def _operated(items: Sequence[_Item], *, filtered: bool) -> tuple[list[_Item], t
     if kept and kept[-1].operator:
         kept.pop()
     return kept, tuple(dict.fromkeys(item.operator for item in kept if item.operator))
-
-
-def _without_options(items: list[_Item], is_option: IsOption) -> list[_Item]:
-    """Take exclusions for words that the notes hold as options of commands."""
-    others = [item.text for item in items if not (item.sign or item.operator)]
-    dashed = [item.text for item in items if item.sign == "-" and not item.quoted][:MAX_OPTIONS]
-    options = {word for word in dashed if is_option(word, others)}
-    return [item._replace(sign="") if item.text in options else item for item in items]
 
 
 def _demanding(items: Sequence[_Item], operators: tuple[str, ...]) -> Query:
@@ -357,7 +328,7 @@ def terms(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)  # ranking asks for every candidate
-def _wide_share(words: str) -> float:
+def wide_share(words: str) -> float:
     """Share of CJK among the words of a text without those of every question, two characters a word."""
     if words.isascii():
         return 0.0

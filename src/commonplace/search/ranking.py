@@ -25,7 +25,6 @@ from commonplace.language.scripts import LATIN, MOST, serves, wide_script
 from commonplace.markdown import turns
 from commonplace.search import fusion
 from commonplace.search.query import Dated, Query
-from commonplace.search.terms import Terms
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -128,19 +127,20 @@ def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
 
 
 class Evidence(NamedTuple):
-    """What is known of a question: BM25 and cosine by passage, and the question itself.
+    """What is known of a question: the share of a full match and the cosine by passage, and the question.
 
-    `translated` is the share of a full match, 0..1.5, of the question's words in the other language. `dates`
-    (passage to YYYY-MM-DD) is needed for recency, and where the question names `days`; `curated` are notes
-    that do not age. `lists` are those of each line of a question with its weight, where it has several.
-    `served` are the scripts that the model serves. `reference` are passages that are no notes of the owner:
-    they stand `behind` his by so much. `similar` compares the words of a question and of turns one by one.
+    `ideal` is the BM25 of a full match, for the fusion that takes BM25 as it is. `translated` is the share of
+    a full match, 0..1.5, of the question's words in the other language. `dates` (passage to YYYY-MM-DD) is
+    needed for recency, and where the question names `days`; `curated` are notes that do not age. `lists` are
+    those of each line of a question with its weight, where it has several. `served` are the scripts that the
+    model serves. `reference` are passages that are no notes of the owner: they stand `behind` his by so much.
+    `similar` compares the words of a question and of turns one by one.
     """
 
     query: Query
-    terms: Terms
     lexical: fusion.Scores
     semantic: fusion.Scores
+    ideal: float = 1.0
     translated: fusion.Scores = MappingProxyType({})
     dates: Mapping[int, str | None] = MappingProxyType({})
     today: date | None = None
@@ -231,7 +231,7 @@ def outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
 
 
 def promising(
-    lexical: fusion.Scores, semantic: fusion.Scores, terms: Terms, settings: RankSettings, limit: int
+    lexical: fusion.Scores, semantic: fusion.Scores, settings: RankSettings, limit: int
 ) -> Collection[int]:
     """Return what is worth reading of both lists: the best of each and of both together, and neighbours.
 
@@ -240,10 +240,9 @@ def promising(
     most = max(PROMISING, 2 * limit)
     if len(lexical) + len(semantic) <= most:
         return {*lexical, *semantic}
-    ideal = terms.ideal or max(lexical.values(), default=0.0) or 1.0
     both = {passage: settings.vector * cosine for passage, cosine in semantic.items()}
     for passage, score in lexical.items():
-        words = (1 - settings.vector) * min(WORDS_MAX, score / ideal)
+        words = (1 - settings.vector) * min(WORDS_MAX, score)
         both[passage] = both.get(passage, 0.0) + words
     best = {*nlargest(most // 2, both, key=both.__getitem__)}
     for scores in (lexical, semantic):
@@ -274,8 +273,6 @@ _Scored = list[tuple[Candidate, dict[str, float], float]]  # with its parts and 
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
     weight = settings.weight
-    # BM25 on an absolute scale, 0..1.5; where the question is an expression, relative to its best hit.
-    ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0) or math.inf
     query, days = evidence.query, evidence.days
     spoken_by = {one.id: one.traits.speakers.split("\n") for one in candidates if one.traits.speakers}
     persons = _persons(Counter(chain.from_iterable(spoken_by.values())), query)
@@ -291,7 +288,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         # Meaning counts the less, the more of the passage is in a script that the model does not serve.
         unread = wide if wide and vector and not serves(evidence.served, script) else 0.0
         of_meaning = vector * (1.0 - unread)
-        words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal)
+        words = min(WORDS_MAX, evidence.lexical.get(own, 0.0))
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
         meaning *= _clearness(meaning, wide) if wide > MOST >= query.wide else 1.0
         translated = weight("translated") * evidence.translated.get(own, 0.0) * (1.0 - wide)
@@ -388,8 +385,10 @@ def closeness(day: str | None, spans: Sequence[Span]) -> float:
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
-    saturated = {passage: score / (1 + score) for passage, score in evidence.lexical.items()}
-    words = saturated if settings.saturate else fusion.normalize(evidence.lexical)
+    words: fusion.Scores = fusion.normalize(evidence.lexical)
+    if settings.saturate:
+        scores = ((passage, share * evidence.ideal) for passage, share in evidence.lexical.items())
+        words = {passage: score / (1 + score) for passage, score in scores}
     scored: _Scored = []
     for candidate in candidates:
         parts = {

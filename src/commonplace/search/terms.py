@@ -27,22 +27,16 @@ SMALL_MEMORY = 40
 class Terms(NamedTuple):
     """The terms to look for, rarest first, with how many passages hold each; and what is known of all.
 
-    `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
-    are; `known` and `content` how many of those that say something are in the index, and how many there are;
-    `passages` how many the index holds; `missing` are the terms that occur nowhere, `common` those of so many
-    passages that they tell none from the others. `own` is the share of the
-    ideal by terms that only a text in the question's language holds: no numbers, no Latin in a Chinese one.
+    `ideal` is the BM25 that a passage with the rarest terms would about have; `passages` how many the index
+    holds; `missing` are the terms that occur nowhere, `common` those of so many passages that they tell none
+    from the others.
     """
 
     wanted: Mapping[str, int] = {}
     ideal: float = 0.0
-    asked: int = 0
-    known: int = 0
-    content: int = 0
     passages: int = 0
     missing: frozenset[str] = frozenset()
     common: frozenset[str] = frozenset()
-    own: float = 1.0
 
 
 def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
@@ -53,18 +47,12 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
     every = list(zip(frequencies, sought, strict=True))
     counted = every[: len(query.terms)]
-    ideal, own = _ideal(counted, total, wide=query.wide > 0.5)
-    content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
         wanted=_affordable(every, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
-        ideal=ideal,
-        asked=len(counted),
-        known=sum(map(bool, content)) or sum(map(bool, frequencies[len(query.terms) :])),
-        content=len(content),
+        ideal=_ideal(counted, total),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
         common=frozenset(term for count, term in counted if count >= max(COMMON_LEAST, COMMON * total)),
-        own=own,
     )
 
 
@@ -78,20 +66,11 @@ def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, 
     return wanted
 
 
-def _ideal(counted: Sequence[tuple[int, str]], total: int, *, wide: bool) -> tuple[float, float]:
-    """The BM25 of a full match, and the share of it by terms of the question's language alone.
-
-    A term without occurrences that holds a Chinese function word is left out.
-    """
+def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
+    """Return the BM25 of a full match; a missing term with a Chinese function word counts nothing."""
     noise = stopwords.CHINESE_CHARACTERS
-    weights = [
-        (idf(count, total), term.isalpha() and term.isascii() is not wide)
-        for count, term in counted
-        if count or noise.isdisjoint(term)
-    ]
-    rarest = sorted(weights, reverse=True)[:IDEAL_TERMS]
-    ideal = math.fsum(weight for weight, _ in rarest)
-    return ideal, math.fsum(weight for weight, own in rarest if own) / ideal if ideal else 1.0
+    weights = (idf(count, total) for count, term in counted if count or noise.isdisjoint(term))
+    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
 
 
 def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:
