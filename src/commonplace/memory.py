@@ -549,7 +549,6 @@ class Memory:
         *,
         budget: int | None = None,
         collections: Sequence[str] = (),
-        layer: str | None = None,
         now: date | None = None,
         rerank: str | None = None,
         expand: bool | None = None,
@@ -563,9 +562,8 @@ class Memory:
         A message is words: nothing in it is an operator, a filter or an exclusion, and what was pasted into
         it does not drown what it asks. A `sparing` recall is for messages that ask for nothing: passages that
         answer far less than the best one are left out, and all that may be near to a short message by chance.
-        What was noted of `without_session` is left out. `layer` is `full` (passages whole) or `mixed` (whole,
-        then snippets, then rows, by score); `now`, `rerank`, `expand`, `as_of` and `strict` as in `search`.
-        Raises UnknownCollection, ConfigError as `search` does, and for a layer.
+        What was noted of `without_session` is left out. `now`, `rerank`, `expand`, `as_of` and `strict` are
+        as in `search`. Raises UnknownCollection, ConfigError as `search` does.
         """
         from commonplace.search import pack, wording
 
@@ -580,7 +578,7 @@ class Memory:
         def recalled(message: str) -> Recall:
             result = self._answer(request._replace(text=wording.words(message)))
             near = pack.near_best(message, result) if sparing else result
-            return pack.recall(near, budget, self.settings.recall, layer, strict=strict)
+            return pack.recall(near, budget, self.settings.recall, strict=strict)
 
         recall = recalled(text)
         for part in wording.focused(text) if sparing and not recall.hits else ():
@@ -614,7 +612,7 @@ class Memory:
             writer = self._writer = self._writer or Writer(self.workspace, self.settings)
         writer.check(text)
         recall = self.recall(
-            text, budget=budget, collections=collections, layer="full", now=now, as_of=as_of, strict=strict
+            text, budget=budget, collections=collections, now=now, as_of=as_of, strict=strict
         )
         return writer.answer(recall, _day(as_of, now) or now or date.today())
 

@@ -11,7 +11,6 @@ import pytest
 from commonplace.base import tokens
 from commonplace.render import FORMS
 from tests.cli.conftest import Program, Run
-from tests.places import settings_file
 
 NONSENSE = "zzyzx qwrtp"
 
@@ -190,21 +189,6 @@ def test_the_full_layer_shows_what_the_snippet_cuts(run: Run, workspace: Path) -
     assert run("search", "walnut", "--full").stdout == shown["full"]
     assert "…" in shown["snippet"]
     assert "walnut 8" in shown["full"]
-
-
-def test_a_mixed_recall_has_rows_that_lead_further(run: Run, workspace: Path) -> None:
-    settings_file(workspace).write_text("[recall]\nlayer = 'mixed'\n")
-    for n in range(12):
-        (workspace / "memory" / f"2026-03-{n + 1:02}.md").write_text(
-            f"# Deploy {n}\n\n- The deploy {n} moved to Thursday.\n"
-        )
-    data = json.loads(run("recall", "deploy", "Thursday", "--format", "json").stdout)
-    assert ("index", "") in [(hit["layer"], hit["text"]) for hit in data["hits"]]
-    reference = next(line.split()[0] for line in data["text"].splitlines() if line.startswith("#"))
-    assert "moved to Thursday" in run("get", reference).stdout
-    assert "row" in run("recall", "deploy").stderr
-    whole = json.loads(run("recall", "deploy", "--layer", "full", "--format", "json").stdout)
-    assert {hit["layer"] for hit in whole["hits"]} == {"full"}
 
 
 def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspace: Path) -> None:

@@ -130,7 +130,7 @@ def test_every_caller_names_what_a_request_holds() -> None:
         for name, one in inspect.signature(Memory.search).parameters.items()
         if name in fields
     } == {name: Request._field_defaults[name] or None for name in fields}
-    own = {"self", "text", "budget", "layer", "sparing", "without_session"}
+    own = {"self", "text", "budget", "sparing", "without_session"}
     recalled = {*inspect.signature(Memory.recall).parameters} - own
     assert recalled < fields
     shown = {"layer", "full", "unfolded", "explain", "form", "engine"}

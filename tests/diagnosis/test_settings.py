@@ -48,11 +48,11 @@ def test_a_file_of_the_user_that_does_not_load(case: Present, text: str, told: s
 
 def test_both_files_are_told_apart(case: Present, workspace: Path) -> None:
     write(user_file(), "[search]\nlimit = 0\n")
-    write(settings_file(workspace), "[search]\nlimit = 5\n[recall]\nlayer = 'none'\n")
+    write(settings_file(workspace), "[search]\nlimit = 5\nfusion = 'none'\n")
     found = by_check(settings.files(case()))
     assert found["settings.user"].told.endswith("(line 2)")
-    assert "one of full, mixed" in found["settings.workspace"].told
-    assert found["settings.workspace"].told.endswith("(line 4)")
+    assert "one of calibrated, scores, ranks" in found["settings.workspace"].told
+    assert found["settings.workspace"].told.endswith("(line 3)")
 
 
 def test_a_file_that_is_no_file(case: Present) -> None:

@@ -81,7 +81,7 @@ def test_a_question_is_answered_beside_other_words(owner_with_model: Owner) -> N
     missed = [
         message
         for message, holds in asked
-        if holds not in memory.recall(message, strict=True, sparing=True, layer="full").text
+        if holds not in memory.recall(message, strict=True, sparing=True).text
     ]
     assert len(missed) <= len(asked) // 10, missed
     given = [text for text in REMARKS if memory.recall(text, strict=True, sparing=True).hits]

@@ -1,21 +1,19 @@
-"""A recall in layers: inside its budget whatever the hits, each hit in the fullest layer it may have."""
+"""Snippets are short and inside their passages; a guess that is left out makes the rest weak."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base import tokens
-from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Recall as Settings
 from commonplace.render import screen
 from commonplace.search import pack
 from commonplace.types import Hit, SearchResult
 
-SETTINGS = Settings(1000, "mixed", tentative=False)
+SETTINGS = Settings(1000, tentative=False)
 
 
 def hit(place: int, score: float, text: str = "") -> Hit:
@@ -23,44 +21,6 @@ def hit(place: int, score: float, text: str = "") -> Hit:
     return Hit(
         "a.md", place, place + words.count("\n"), words, score, "T", (f"H{place}",), None, "memory", "abc123"
     )
-
-
-HITS = st.lists(
-    st.builds(hit, st.integers(1, 500), st.floats(0, 1), st.text(min_size=1, max_size=400)), max_size=15
-)
-
-
-@given(HITS, st.integers(1, 400), st.text(max_size=30))
-def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, question: str) -> None:
-    block = pack.mix(hits, budget, question)
-    assert len(block.hits) == len(block.layers)
-    assert len(block.hits) + block.left_out <= len(hits)
-    if block.text:
-        assert tokens.about(block.text) <= budget
-        assert block.text.count("</recalled-notes>") == 1
-        assert block.text.endswith("</recalled-notes>")
-    assert block.layers.count("full") <= 3
-    assert block.layers.count("snippet") <= 5
-
-
-def test_scores_and_counts_decide_the_layer() -> None:
-    scores = [0.9, 0.8, 0.6, 0.6, 0.55, 0.5, 0.45, 0.42, 0.41, 0.3]
-    block = pack.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage")
-    assert block.layers == ("full",) * 3 + ("snippet",) * 5 + ("index",) * 2
-    assert [one.text for one in block.hits[-2:]] == ["", ""]
-    assert (
-        block.text.index("passage 80")
-        < block.text.index("More notes")
-        < block.text.index("#abc123:90 H90 0.41")
-    )
-    assert "#abc123:100 H100 0.30\n\n</recalled-notes>" in block.text
-
-
-def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
-    long = hit(1, 0.9, "The walnut desk. " + "Other words follow here. " * 60)
-    assert pack.mix([long], 100, "walnut").layers == ("snippet",)
-    assert pack.mix([long], 50, "walnut").layers == ("index",)
-    assert pack.mix([long], 20, "walnut") == ("", (), (), 1, 0)
 
 
 def test_a_snippet_is_what_stands_around_the_evidence() -> None:
@@ -93,21 +53,10 @@ def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None
     guess = replace(hit(1, 0.9), labels=("tentative",))
     rest = [hit(10 * n, 0.3) for n in range(1, 20)]
     result = SearchResult("passage", (guess, *rest), 2, 0)
-    recall = pack.recall(result, 4000, SETTINGS, "full")
+    recall = pack.recall(result, 4000, SETTINGS)
     assert (recall.weak, len(recall.hits), recall.tentative) == (True, pack.WEAK_HITS, 1)
-    assert pack.recall(result, 4000, SETTINGS, "full", strict=True).text == ""
+    assert pack.recall(result, 4000, SETTINGS, strict=True).text == ""
     called = replace(result, weak=True)
-    assert pack.recall(called, 4000, SETTINGS, "full", strict=True).hits
+    assert pack.recall(called, 4000, SETTINGS, strict=True).hits
     beside = SearchResult("passage", (guess, hit(200, 0.8), *rest), 2, 0)
-    assert not pack.recall(beside, 4000, SETTINGS, "full").weak
-
-
-def test_the_full_layer_is_passages_alone() -> None:
-    hits = [hit(10 * n, 0.1) for n in range(1, 9)]
-    result = SearchResult("passage", tuple(hits), 2, 0)
-    recall = pack.recall(result, 4000, SETTINGS, "full")
-    assert recall.layers == ("full",) * 8
-    assert "More notes" not in recall.text
-    assert set(pack.recall(result, 4000, SETTINGS).layers) == {"index"}
-    with pytest.raises(ConfigError, match="layer"):
-        pack.recall(result, 4000, SETTINGS, "some")
+    assert not pack.recall(beside, 4000, SETTINGS).weak

@@ -341,7 +341,7 @@ class Block:
     def _ask(self, message: str, recall: Callable[..., Recall]) -> Recall | None:
         """Recall for a message; None, and a line in the report, where that fails."""
         try:
-            return recall(message, layer="full")
+            return recall(message)
         except (CommonplaceError, OSError) as error:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return None

@@ -55,11 +55,6 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     help="Most tokens to return.",
 )
 @flags("collections")
-@option(
-    "--layer",
-    type=click.Choice(keys.find("recall.layer", "as a flag").choices),
-    help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
-)
 @flags("strict", "now", "as_of", "rerank", "expand")
 @format_option(("text", "json"))
 @click.pass_context

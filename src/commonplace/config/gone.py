@@ -23,6 +23,7 @@ SETTINGS = {
     "hooks.deadline_s": "hooks.disabled leaves a slow hook out",
     "hooks.suspend_after": "hooks.disabled leaves a failing hook out",
     "output.color": "set NO_COLOR=1 or FORCE_COLOR=1 in the environment",
+    "recall.layer": "passages come whole; `search --layer index` lists rows",
     "search.expand_deadline_ms": "use limits.wait_s, in seconds",
     "search.blend": 'search.fusion = "ranks" weighs a reranker by ranks as well',
 } | dict.fromkeys(

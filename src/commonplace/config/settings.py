@@ -124,7 +124,6 @@ class Recall(NamedTuple):
     """Settings of recall."""
 
     budget: int = _key(1000, "Tokens of a recalled block.", 50, 100_000)
-    layer: str = _choice("full mixed", "Full text, or mixed layers by score.", harmless=True)
     tentative: bool = _key(False, "Recall statements marked tentative.")
 
 

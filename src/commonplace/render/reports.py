@@ -48,29 +48,21 @@ WEIGHTS = {"own": "ranked as your own notes are", "reference": "your own notes g
 
 
 def recall_data(recall: types.Recall) -> dict[str, Any]:
-    """Return a recall as plain data, each hit with the layer it is shown in."""
+    """Return a recall as plain data."""
     names = "query text tokens all_tokens budget level left_out repeated tentative stale weak listing"
-    layers = zip(recall.hits, _layers(recall), strict=True)
     return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
-        "hits": [{**to_data(hit), "layer": layer} for hit, layer in layers],
+        "hits": [to_data(hit) for hit in recall.hits],
     }
-
-
-def _layers(recall: types.Recall) -> Sequence[str]:
-    return recall.layers or ("full",) * len(recall.hits)
 
 
 def recall_footer(recall: types.Recall) -> str:
     """Return how much of the budget a recall took, from how many passages, and which level answered."""
-    nouns = (("full", "passage"), ("snippet", "snippet"), ("index", "row"))
-    counts = [(_layers(recall).count(layer), noun) for layer, noun in nouns]
-    taken = ", ".join(count(number, noun) for number, noun in counts if number) or count(0, "passage")
     left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
     repeated = f", {recall.repeated:,} said already" if recall.repeated else ""
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
-        f"{taken}{left_out}{repeated}",
+        f"{count(len(recall.hits), 'passage')}{left_out}{repeated}",
         f"all notes: {count(recall.all_tokens, 'token')}" if recall.all_tokens else "",
         WEAKLY if recall.weak and recall.hits else "",
         answered_by(recall.level, listing=recall.listing),

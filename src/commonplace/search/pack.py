@@ -1,40 +1,29 @@
-"""Hits to the block of text that goes into a prompt: framed, dated, cited, inside a token budget.
-
-A block has the best passages whole, or three layers: whole passages for the best, snippets for the middle,
-rows with references for the rest, without repetitions.
-"""
+"""Hits to the block of text that goes into a prompt: framed, dated, cited, inside a token budget."""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from commonplace.base import tokens
-from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Recall as Settings
 from commonplace.markdown import fences
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
-from commonplace.render import hits as render
 from commonplace.render import screen
-from commonplace.search import query
 from commonplace.search.dedupe import SENTENCE, Repeats
 from commonplace.types import Hit, Recall, SearchResult
 from commonplace.types.results import WEAK
 
-FORMS = ("full", "mixed")  # of a block
-FULL, SNIPPET, INDEX = "full", "snippet", "index"
-FULL_SCORE, FULL_COUNT, SNIPPET_SCORE, SNIPPET_COUNT = 0.6, 3, 0.4, 5  # of the layers of a mixed block
 SNIPPET_TOKENS, _WORD = 40, 80  # at most: tokens of a snippet, characters of a word
 _SENTENCE_END, _CLAUSE_END, _WORD_END = (
     lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]"), lazy(r"\S(?=\s)"),
 )  # fmt: skip
-_ROWS = "More notes, by reference:"
 # A hit whose meaning was weighed and that still has less than this share of the best score only fills the
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where
 # words decide alone, scores fall much faster, and the same share would cost a Chinese set .19.
@@ -52,19 +41,15 @@ LEAST_BEST, NEAR_BEST = 0.3, 0.6
 SHORT, CLEAR_OF_SHORT = 8, 1.5
 OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
 
-# From a hit and the layers taken so far to the layers that the hit may have, the fullest first.
-_Layers = Callable[[Hit, Sequence[str]], Iterator[tuple[str, Hit | None]]]
-
 
 class Block(NamedTuple):
-    """The text of a block, its hits as shown (best first) with the layer of each.
+    """The text of a block, and its hits as shown, best first.
 
     `left_out` counts hits that did not fit, `repeated` those that repeat others in whole or in part.
     """
 
     text: str
     hits: tuple[Hit, ...]
-    layers: tuple[str, ...]
     left_out: int
     repeated: int = 0
 
@@ -83,16 +68,8 @@ def near_best(message: str, result: SearchResult) -> SearchResult:
     return replace(result, hits=tuple(hit for hit in result.hits if hit.score >= least or WEAK in hit.labels))
 
 
-def recall(
-    result: SearchResult, budget: int, settings: Settings, form: str | None = None, *, strict: bool = False
-) -> Recall:
-    """Compose the block of a search, with the warnings of the search. Raises ConfigError for a form.
-
-    A `strict` one is empty without a clear answer.
-    """
-    form = form or settings.layer
-    if form not in FORMS:
-        raise ConfigError("layer", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
+def recall(result: SearchResult, budget: int, settings: Settings, *, strict: bool = False) -> Recall:
+    """Compose the block of a search, with its warnings; a `strict` one is empty without a clear answer."""
     # Without tentative hits, unless wanted, and without outdated ones, unless these are all.
     guesses = [] if settings.tentative else [hit for hit in result.hits if "tentative" in hit.labels]
     hits = [hit for hit in result.hits if hit not in guesses]
@@ -101,87 +78,45 @@ def recall(
     weak = result.weak or best < CLEAR_BESIDE * guess
     if weak:  # a strict search still returns hits of triggers and instructions
         hits = [] if strict and not result.weak else worth_telling(hits)[:WEAK_HITS]
-    block = compose(hits, budget) if form == FULL else mix(hits, budget, result.query)
+    block = compose(hits, budget)
     least = min((hit.score for hit in block.hits), default=0.0)
     return Recall(
         query=result.query, text=block.text, tokens=tokens.about(block.text), budget=budget, hits=block.hits,
         level=result.level, left_out=block.left_out, stale=result.stale, warnings=result.warnings,
-        all_tokens=result.all_tokens, layers=block.layers, weak=weak, listing=result.listing,
+        all_tokens=result.all_tokens, weak=weak, listing=result.listing,
         tentative=sum(hit.score >= least for hit in worth_telling(guesses)), confidence=result.confidence,
         repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )  # fmt: skip
 
 
 def compose(hits: Sequence[Hit], budget: int) -> Block:
-    """Compose a block of whole passages; no hits, no text.
+    """Compose a block of whole passages without repetitions; no hits, no text.
 
     A hit that does not fit is passed over for smaller ones behind it, but the best one is cut rather than
     left out.
     """
-
-    def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
-        yield FULL, hit
-        if not taken:
-            yield FULL, shortened(hit, budget)
-
-    return _fill(hits, budget, layers)
-
-
-def mix(hits: Sequence[Hit], budget: int, question: str) -> Block:
-    """Compose a block in layers, as scores and counts allow; what does not fit may in a lower layer."""
-    pattern = screen.matcher(query.parse(question).marked)
-
-    def layers(hit: Hit, taken: Sequence[str]) -> Iterator[tuple[str, Hit | None]]:
-        full = hit.score >= FULL_SCORE and taken.count(FULL) < FULL_COUNT
-        if full:
-            yield FULL, hit
-        if full or (hit.score >= SNIPPET_SCORE and taken.count(SNIPPET) < SNIPPET_COUNT):
-            yield SNIPPET, snippet(hit, pattern)
-        yield INDEX, replace(hit, text="")
-
-    return _fill(hits, budget, layers)
-
-
-def _fill(hits: Sequence[Hit], budget: int, layers: _Layers) -> Block:
-    """Take hits in the first layer in which they fit, without repetitions."""
-    chosen: list[tuple[str, Hit]] = []
+    chosen: list[Hit] = []
     repeats = Repeats()
     left_out = repeated = 0
-    most = tokens.quarters(framed((), f"{_ROWS}\n"))  # quarters of tokens that the block has, at most
+    most = tokens.quarters(framed(()))  # quarters of tokens that the block has, at most
     for hit in worth_telling(hits):
         rest = repeats.rest(hit)
         if rest is None:
             repeated += 1
             continue
-        for layer, shown in layers(rest, [layer for layer, _ in chosen]):
-            if shown is None:
-                continue
-            larger = most + _quarters(layer, shown)
-            if larger > 4 * budget:  # all of it is composed anew only where that decides
-                exact = tokens.quarters(_text([*chosen, (layer, shown)]))
-                larger = exact + len(_ROWS) + 2 if exact <= 4 * budget else 0
-            if larger:
-                most = larger
-                chosen.append((layer, shown))
-                repeats.add(shown)
-                repeated += rest is not hit
-                break
-        else:
+        # The most that a hit adds; less where it continues another.
+        larger = most + tokens.quarters(framed([rest]).removeprefix(OPENING)) + 1
+        if larger > 4 * budget:  # all of it is composed anew only where that decides
+            larger = tokens.quarters(framed([*chosen, rest]))
+        shown = rest if larger <= 4 * budget else None if chosen else shortened(rest, budget)
+        if shown is None:
             left_out += 1
-    shown_hits, taken = tuple(hit for _, hit in chosen), tuple(layer for layer, _ in chosen)
-    return Block(_text(chosen) if chosen else "", shown_hits, taken, left_out, repeated)
-
-
-def _quarters(layer: str, hit: Hit) -> int:
-    """The most that a hit adds to a block, in quarters of tokens; less where it continues another."""
-    text = _harmless(render.row(hit).text) if layer == INDEX else framed([hit]).removeprefix(OPENING)
-    return tokens.quarters(text) + 1
-
-
-def _text(chosen: Sequence[tuple[str, Hit]]) -> str:
-    rows = [render.row(hit).text for layer, hit in chosen if layer == INDEX]
-    whole = [hit for layer, hit in chosen if layer != INDEX]
-    return framed(whole, "\n".join([_ROWS, *rows, ""]) if rows else "")
+            continue
+        most = larger
+        chosen.append(shown)
+        repeats.add(shown)
+        repeated += rest is not hit
+    return Block(framed(chosen) if chosen else "", tuple(chosen), left_out, repeated)
 
 
 def worth_telling(hits: Sequence[Hit]) -> list[Hit]:

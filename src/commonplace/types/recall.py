@@ -21,7 +21,6 @@ class Recall:
     stale: int = 0
     warnings: tuple[str, ...] = ()
     all_tokens: int = 0
-    layers: tuple[str, ...] = ()
     repeated: int = 0
     weak: bool = False
     listing: bool = False

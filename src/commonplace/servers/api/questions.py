@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from commonplace.config.settings import LAYERS
 from commonplace.servers.api import schema
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, text
@@ -63,7 +62,7 @@ def _recall(call: Call) -> object:
         call.memory.recall(
             call.values["q"],
             collections=call.values.get("collections", ()),
-            **call.given("budget", "layer", "as_of", "strict"),
+            **call.given("budget", "as_of", "strict"),
         )
     )
 
@@ -87,11 +86,11 @@ SEARCHES = (
     ),
     Operation(
         "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
-        answer(**schema.parts(Recall, _RECALL), hits=listed(_hit(layer={"enum": [*LAYERS]}))),
+        answer(**schema.parts(Recall, _RECALL), hits=listed(_hit())),
         {
             "q": text("The message; it is words alone.", least=1, most=_LONGEST),
             "budget": number(1, 1_000_000, "Tokens."), "collections": _COLLECTIONS,
-            "layer": {"enum": ["full", "mixed"]}, "as_of": _AS_OF,
+            "as_of": _AS_OF,
             "strict": flag("Nothing rather than passages of which none clearly answers."),
         },
         required=("q",), refusals=(404, 503), search=True,
