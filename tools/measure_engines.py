@@ -1,6 +1,6 @@
 """Milliseconds of a question on each engine of the index, over made-up notes: docs/scale.md shows a run.
 
-    python tools/measure_engines.py --passages 20000 [--postgres URL] [--milvus URL]
+python tools/measure_engines.py --passages 20000 [--postgres URL] [--milvus URL]
 """
 
 from __future__ import annotations
