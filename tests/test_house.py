@@ -159,7 +159,7 @@ MOST = {
     "diagnosis": (1_969, 1_296),
     "edit": (4_217, 2_968),
     "imports": (1_178, 824),
-    "index": (5_292, 3_465),
+    "index": (5_096, 3_402),
     "integrations": (989, 616),
     "language": (2_444, 1_456),
     "markdown": (3_164, 2_165),
@@ -379,7 +379,7 @@ def test_nobody_else_knows_which_index_it_is() -> None:
     wrong = []
     for path in MODULES:
         name = path.relative_to(SOURCE).as_posix()
-        if name.startswith(("index/sqlite/", "index/postgres/", "index/milvus/")):
+        if name.startswith(("index/sql.py", "index/sqlite/", "index/postgres/", "index/milvus/")):
             continue
         texts = [node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Constant)]
         sql = any(isinstance(text, str) and _INDEX_SQL.search(text) for text in texts)

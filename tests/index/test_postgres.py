@@ -53,14 +53,34 @@ def filled(index: PostgresIndex) -> PostgresIndex:
     return index
 
 
-def test_no_statement_is_sent_that_is_not_of_one_workspace(make: Make) -> None:
+def test_no_statement_reaches_rows_of_another_workspace(make: Make) -> None:
+    one, other = filled(make()), filled(make())
+    one.vectors.add([b"a" * 16], np.eye(1, 4, dtype=np.float32), {b"a" * 16: b"signs"})
+    other.vectors.add([b"a" * 16], np.eye(1, 4, dtype=np.float32), {b"a" * 16: b"signs"})
+
+    def counts(index: PostgresIndex) -> list[int]:
+        return [index.rows(f"SELECT count(*) FROM {table}")[0][0] for table in TABLES]
+
+    before = counts(other)
+    assert counts(one) == before
+    assert all(before)
+    assert len(one.rows("SELECT 1 FROM passages p JOIN notes n ON n.id = p.note_id")) == before[3]
+    for table in TABLES:
+        one.change(f"DELETE FROM {table} WHERE 1 = ?", [(1,)])
+    one.rows("INSERT INTO meta(key, value) VALUES(:key, :value)", {"key": "a", "value": b"t"})
+    one.rows("UPDATE meta SET value = :value WHERE key IN (SELECT key FROM meta)", {"value": b"tb"})
+    assert (counts(one)[0], one.meta["a"]) == (1, "b")
+    assert counts(other) == before
+    assert "a" not in other.meta
+
+
+def test_a_statement_that_cannot_be_confined_is_not_sent(make: Make) -> None:
     index = make()
     for sql in (
-        "SELECT count(*) FROM passages",
-        "SELECT 1 FROM passages p JOIN notes n ON n.id = p.note_id WHERE p.workspace = %(w)s",
         "DELETE FROM postings",
         "UPDATE passages SET text = ''",
-        "INSERT INTO meta (workspace, key, value, is_text) VALUES (1, 'a', '', TRUE)",
+        "INSERT INTO meta SELECT 1, 'a', ''",
+        "DELETE FROM notes USING sections s WHERE s.note_id = notes.id",
     ):
         with pytest.raises(AssertionError, match="more than one workspace"):
             index.rows(sql)
@@ -108,6 +128,31 @@ def test_vectors_move_from_one_index_to_another(make: Make) -> None:
     ((keys, rows, words),), ((keys_, rows_, words_),) = one.vectors.kept(), other.vectors.kept()
     assert (keys, words) == (keys_, words_)
     assert np.array_equal(rows, rows_)
+
+
+def test_vectors_of_the_first_tables_are_kept(make: Make, postgres_url: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    first, url = make(), re.sub("/postgres([?]|$)", r"/first_tables\1", postgres_url)
+    first.connection.execute("DROP DATABASE IF EXISTS first_tables")
+    first.connection.execute("CREATE DATABASE first_tables")
+    with psycopg.connect(url, autocommit=True) as connection:
+        for sql in (
+            "CREATE EXTENSION vector",
+            "CREATE SCHEMA commonplace_1",
+            "CREATE TABLE commonplace_1.vectors (workspace bigint, key bytea, vector halfvec, signs bytea)",
+            "CREATE TABLE commonplace_1.meta (workspace bigint, key text, value bytea, is_text boolean)",
+        ):
+            connection.execute(sql)
+        workspace, key = make("old").workspace, b"k" * 16
+        own = {"w": workspace, "k": key, "s": b"signs", "m": b"m"}
+        connection.execute("INSERT INTO commonplace_1.vectors VALUES (%(w)s, %(k)s, '[3,4]', %(s)s)", own)
+        connection.execute("INSERT INTO commonplace_1.meta VALUES (%(w)s, 'model', %(m)s, TRUE)", own)
+    index = make("old", url)
+    ((keys, rows, words),) = index.vectors.kept()
+    assert (keys, rows.tolist(), words) == ([key], [[3.0, 4.0]], {key: b"signs"})
+    assert index.meta["model"] == "m"
+    index.close()
+    first.connection.execute("DROP DATABASE first_tables")
 
 
 def test_many_vectors_are_found_by_the_index_of_pgvector(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,8 +106,11 @@ def test_what_a_rule_makes_changes_with_its_version_alone() -> None:
 def test_a_change_is_told() -> None:
     noted = json.dumps({"redaction": "0", "markdown": 1, "comments": 0, "turns": 1})
     today = json.dumps({"redaction": "0", "markdown": 2, "comments": 0, "turns": 1, "new": 1})
-    assert rules.changed(noted, today) == ["markdown", "new"]
-    assert rules.changed("", today) == rules.changed("[1]", today) == ["rules"]
+    own = {"tokenizer": "1", "rules": today}
+    assert rules.differences({"tokenizer": "1", "rules": noted}, own) == ["markdown", "new"]
+    for damaged in ("", "[1]"):
+        assert rules.differences({"rules": damaged}, own) == ["tokenizer", "rules"]
+    assert rules.differences({**own, "model": "m"}, own) == []
 
 
 def test_every_version_is_part_of_the_identity() -> None:

@@ -46,7 +46,7 @@ class Remote(NamedTuple):
         module = import_module(f"commonplace.index.{engine}.index")
         try:
             index = module.open_index(self.url, identity, self.workspace, self.key, path)
-            if index.begun and os.path.exists(path):
+            if index.begun and "model" not in index.meta and os.path.exists(path):
                 with closing(SqliteIndex(path, identity, readonly=True)) as file:
                     carry(file, index)
             return Opened(index)

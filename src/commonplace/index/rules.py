@@ -8,10 +8,14 @@ vectors of texts that stay are kept. `tests/index/test_rules.py` tells which num
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.language import lexicon
 
+# Notes in `meta` about the vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
+# which model's are being made, which contexts are embedded with the passages.
+KEPT_META = ("model", "scripts", "staging", "contexts")
 RULES = "rules"  # the part of the identity that names these rules with their versions
 # Chat formats have `transcripts.rendering.VERSION`.
 REDACTION = "redaction"
@@ -34,10 +38,15 @@ def identity(chunk: ChunkSettings) -> dict[str, str]:
     }
 
 
-def changed(noted: str, now: str) -> list[str]:
-    """Name the rules that differ between two identities' `rules`."""
-    try:
-        before, after = dict(json.loads(noted)), dict(json.loads(now))
-    except (ValueError, TypeError):
-        return [RULES]
-    return [name for name in after if before.get(name) != after[name]]
+def differences(noted: Mapping[str, str | None], now: Mapping[str, str]) -> list[str]:
+    """Name the parts of an identity, and of its rules, that differ from those that an index notes."""
+    changed = [name for name, value in now.items() if noted.get(name) != value]
+    if RULES in changed:
+        changed.remove(RULES)
+        after = json.loads(now[RULES])
+        try:
+            before = dict(json.loads(noted.get(RULES) or ""))
+            changed += [name for name in after if before.get(name) != after[name]]
+        except (ValueError, TypeError):
+            changed.append(RULES)
+    return changed

@@ -17,12 +17,13 @@ from time import time_ns
 
 from commonplace.config.credentials import Secret
 from commonplace.index import full_text
-from commonplace.index.base import ALL, Either, In, Key, Matches, Not, Scope
+from commonplace.index.base import ALL, Either, In, Matches, Not, Scope
 from commonplace.index.full_text import K1, LEAST_IDF, B, Expression
 from commonplace.index.milvus.server import FIELDS, Milvus, cut, filter_of, matching, where
+from commonplace.index.rows import Rows
+from commonplace.index.sql import SqlVectors
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.index.sqlite.rows import Rows
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.providers.embedding.base import check_length
 
@@ -78,25 +79,19 @@ class MilvusIndex(SqliteIndex):
     @contextmanager
     def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
         """Make several changes, or ask several questions of one state; see `index.base.Index`."""
-        server = self.meta.get("server", "")
         try:
-            with super().transaction(write=write, anew=anew):
+            with super().transaction(write=write):
                 if anew:
-                    self.rows("DELETE FROM lengths")
-                    self.meta.update(generation=str(time_ns()), server=server)
+                    server = self.meta.get("server", "")
+                    with super().transaction(anew=True):
+                        self.rows("DELETE FROM lengths")
+                        self.meta.update(generation=str(time_ns()), server=server)
                 yield
         except BaseException:
             self._gone.clear()
             raise
         if anew:
             self.server.delete(f"generation != {self.meta['generation']}")
-        self._settle()
-
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Make changes in one transaction, or in the open one."""
-        with super().changing():
-            yield
         self._settle()
 
     def _settle(self) -> None:
@@ -120,12 +115,12 @@ class MilvusIndex(SqliteIndex):
 
     # --- changes ------------------------------------------------------------------------------------
 
-    def insert(self, composed: Rows) -> None:
+    def insert(self, rows: Rows) -> None:
         """Insert the rows of files, their full text into Milvus."""
         tables = ("passages_fts", "struck_fts")
-        texts = [(row, name == "struck_fts") for name in tables for row in composed[name]]
-        super().insert({**composed, **{name: [] for name in tables}})
-        fields, rows, lengths = self.fields([row[0] for row, _ in texts]), [], []
+        texts = [(row, name == "struck_fts") for name in tables for row in rows[name]]
+        super().insert({**rows, **{name: [] for name in tables}})
+        fields, upserts, lengths = self.fields([row[0] for row, _ in texts]), [], []
         for (passage, *columns), struck in texts:
             body, header = map(full_text.tokens, columns)
             length = len(body) + len(header)
@@ -133,12 +128,12 @@ class MilvusIndex(SqliteIndex):
             norm = K1 * (1 - B + B * length / _TYPICAL)
             counts = {word: body.count(word) + header.count(word) for word in {*body, *header}}
             weights = {_place(word): tf * (K1 + 1) / (tf + norm) for word, tf in counts.items()}
-            rows.append({
+            upserts.append({
                 **fields[passage][0], "sparse": weights or {0: LEAST_IDF},
                 "body": cut(f" {' '.join(body)} "), "header": cut(f" {' '.join(header)} "),
             })  # fmt: skip
         self.change("INSERT INTO lengths VALUES(?, ?, ?)", lengths)
-        self.server.upsert(rows)
+        self.server.upsert(upserts)
         self._gone -= fields.keys()
 
     def fields(self, passages: Sequence[int]) -> dict[int, tuple[dict[str, Any], bytes | None]]:
@@ -150,12 +145,10 @@ class MilvusIndex(SqliteIndex):
             found[own] = {**fields, "struck": bool(fields["struck"]), "said": cut(fields["said"])}, vector
         return found
 
-    def _delete(self, keys: Sequence[Key]) -> None:
-        for note in self.notes(keys=keys):
-            ids = range(note.first_passage, note.last_passage + 1)
-            self._gone.update(ids)
-            self.change("DELETE FROM lengths WHERE id = ?", [(one,) for one in ids])
-        super()._delete(keys)
+    def delete_texts(self, passages: Sequence[tuple[int, bool]]) -> None:
+        """Delete passages from the full text; in a transaction."""
+        self._gone.update(row[0] for row in passages)
+        self.change("DELETE FROM lengths WHERE id = ?", [row[:1] for row in passages])
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -168,9 +161,9 @@ class MilvusIndex(SqliteIndex):
             scope = Scope((In("passage", found),))
         return super().select(scope, limit, struck=struck, newest=newest)
 
-    def frequency(self, table: str, expression: str) -> int:
-        """Count the passages that stand, or the struck ones, and match an expression."""
-        return self._counted_of(matching(expression), struck=table == "struck_fts")
+    def count(self, expressions: Sequence[str], *, struck: bool) -> list[int]:
+        """Count the passages that match each expression: those that stand, or those that are struck."""
+        return [self._counted_of(matching(one), struck=struck) for one in expressions]
 
     def _counted_of(self, condition: str, *, struck: bool = False) -> int:
         condition = f"struck == {str(struck).lower()} and ({condition})"
@@ -242,7 +235,7 @@ class MilvusVectors(SqliteVectors):
 
     def level(self) -> Level:
         """Return 0, or 2 while no passage has a vector."""
-        return 0 if self.file.rows("SELECT 1 FROM passages WHERE vector_id > 0 LIMIT 1") else 2
+        return SqlVectors.level(self)
 
     def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
         """Give passages the vectors of keys; see `index.base.VectorStore`."""

@@ -16,20 +16,9 @@ from commonplace.base.errors import IndexUnavailable, MissingExtra
 from commonplace.base.messages import message
 from commonplace.config.credentials import Secret
 from commonplace.index import full_text
-from commonplace.index.base import (
-    Condition,
-    Days,
-    Either,
-    Has,
-    HeldOn,
-    In,
-    Lines,
-    Matches,
-    Not,
-    Scope,
-    WrittenBy,
-)  # fmt: skip
+from commonplace.index.base import Scope
 from commonplace.index.full_text import Phrase, Tree
+from commonplace.index.sql import Query
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -39,8 +28,6 @@ MOST = 16_384  # rows of an answer, the limit of Milvus
 _WAIT_S, _BATCH, _LONGEST = 10, 500, 65_000  # the last in bytes, of a text
 TEXT, _PASSAGES = "commonplace_text", "commonplace_vectors_"
 _NONE = "id < 0"
-_IN = {"passage": "id"}
-_HAS = {"day": 'day != ""', "until": "struck == true"}
 # Fields for filters: `date` is the day of the passage or of its note, `written` leaves out the day of
 # long-term memory, `day` is the passage's own, `said` its annotations as JSON; empty where missing.
 FIELDS = (
@@ -166,24 +153,35 @@ class Milvus:
 # --- scopes and expressions as filters ----------------------------------------------------------------------
 
 
+class _Filter(Query):
+    """Scopes as filters of Milvus, with what is bound written in them."""
+
+    fields: Mapping[str, str] = {
+        **{name: name for name in Query.fields}, "passage": "id", "stands": "struck == false",
+    }  # fmt: skip
+    has: Mapping[str, str] = {"day": 'day != ""', "until": "struck == true"}
+    outside, all, none = "not ({})", "id >= 0", _NONE
+
+    def bind(self, value: object) -> str:
+        """Return a value as a filter has it."""
+        return _quoted(value)
+
+    def among(self, column: str, values: Sequence[int] | Sequence[str]) -> str:
+        """Return the condition that a field has one of some values."""
+        return f"{column} in {_quoted(values)}"
+
+    def saying(self, key: str) -> str:
+        """Return the condition for the passages that say something of a key of annotations."""
+        return _like("said", f'"{key}":')
+
+    def matching(self, expression: str) -> str:
+        """Return the filter of an expression of full text."""
+        return matching(expression)
+
+
 def where(scope: Scope) -> str:
     """Return the filter of a scope."""
-    return " and ".join(f"({_condition(one)})" for one in scope.conditions) or "id >= 0"
-
-
-def _condition(one: Condition) -> str:
-    compiled: dict[type, Callable[[Any], str]] = {
-        In: lambda c: f"{_IN.get(c.field, c.field)} in {_quoted(sorted(c.values))}" if c.values else _NONE,
-        Days: lambda c: f'date != "" and date >= {_quoted(c.first)} and date <= {_quoted(c.last or "9999")}',
-        WrittenBy: lambda c: f"written <= {_quoted(c.day)}",
-        HeldOn: lambda c: f"struck == false or until > {_quoted(c.day)}",
-        Lines: lambda c: f"note == {c.note} and last >= {c.first} and first <= {c.last}",
-        Has: lambda c: _HAS.get(c.key) or _like("said", f'"{c.key}":'),
-        Matches: lambda c: matching(c.expression),
-        Not: lambda c: f"not ({where(c.scope)})",
-        Either: lambda c: " or ".join(f"({where(s)})" for s in c.scopes) or _NONE,
-    }
-    return compiled[type(one)](one)
+    return _Filter().where(scope)
 
 
 def matching(expression: str) -> str:

@@ -1,18 +1,17 @@
-"""A connection to PostgreSQL for one workspace: the tables, errors in one line, no statement for others.
+"""A connection to PostgreSQL for one workspace: the tables, errors in one line, no rows of others.
 
-Every table begins with `workspace`, a number made of the workspace's name, and is divided by its hash. A
-statement names it with each table that it reads or changes, or it is refused before it is sent.
+Every table begins with `workspace`, a number made of the workspace's name, and is divided by its hash. Before
+a statement is sent, each table in it is confined to the rows of the workspace.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
-from time import time_ns
 
 from commonplace.base import fork
 from commonplace.base.errors import IndexUnavailable, MissingExtra
@@ -25,11 +24,13 @@ if TYPE_CHECKING:
 
     import psycopg
 
-SCHEMA = "commonplace_1"  # another one when the tables change: older programs go on with theirs
+    from commonplace.index.sql import Bindings
+
+SCHEMA = "commonplace_2"  # another one when the tables change: older programs go on with theirs
 _PARTS = 8  # of each table, by hash of the workspace
 _WAIT_S = 5
 _COLUMNS = {
-    "meta": "key TEXT, value bytea, is_text boolean, PRIMARY KEY (workspace, key)",
+    "meta": "key TEXT, value bytea, PRIMARY KEY (workspace, key)",
     "notes": "id bigint, collection TEXT, path TEXT, title TEXT, date TEXT, kind TEXT, hash TEXT,"
     " mtime_ns bigint, size bigint, lines integer, metadata TEXT, quarters bigint, first_section bigint,"
     " last_section bigint, first_passage bigint, last_passage bigint,"
@@ -37,17 +38,35 @@ _COLUMNS = {
     "sections": "id bigint, note_id bigint, headings TEXT, start_line integer, end_line integer,"
     " turns float8, PRIMARY KEY (workspace, id)",
     "passages": "id bigint, note_id bigint, section_id bigint, start_line integer, end_line integer,"
-    " text TEXT, annotations TEXT, vector bytea, day TEXT, until TEXT, speakers TEXT, wide float8,"
+    " text TEXT, annotations TEXT, vector_id bigint, day TEXT, until TEXT, speakers TEXT, wide float8,"
     " script TEXT, shown TEXT, length integer, PRIMARY KEY (workspace, id)",
     "postings": "term TEXT, passage bigint, struck boolean, length integer, body integer, header integer,"
     " places integer[], PRIMARY KEY (workspace, term, passage) INCLUDE (struck, length, body, header)",
-    "vectors": "key bytea, vector halfvec, signs bytea, PRIMARY KEY (workspace, key)",
+    "vectors": "id bigint DEFAULT nextval('vector_ids'), key bytea, vector halfvec,"
+    " PRIMARY KEY (workspace, key)",
+    "words": "key bytea, signs bytea, PRIMARY KEY (workspace, key)",
 }
-_INDEXES = (("notes", "hash"), ("sections", "note_id"), ("passages", "note_id"), ("passages", "vector"),
-            ("postings", "passage"))  # fmt: skip
+_INDEXES = (("notes", "hash"), ("passages", "note_id"), ("passages", "vector_id"), ("postings", "passage"),
+            ("vectors", "id"))  # fmt: skip
 TABLES = tuple(_COLUMNS)
-_NAMED = re.compile(rf"\b(?:FROM|JOIN|INTO|UPDATE|USING) (?:{'|'.join(TABLES)})\b")
-OWN = "workspace = %(w)s"
+_VECTORS_OF_1 = """
+INSERT INTO vectors(workspace, key, vector) SELECT workspace, key, vector FROM commonplace_1.vectors;
+INSERT INTO words SELECT workspace, key, signs FROM commonplace_1.vectors WHERE signs IS NOT NULL;
+INSERT INTO meta SELECT workspace, key, 't' || value FROM commonplace_1.meta
+    WHERE key IN ('model', 'scripts', 'contexts')"""
+_TABLE = f"(?:{'|'.join(TABLES)})"
+# The places of a statement where it is confined to a workspace, or says what SQLite alone understands.
+_PLACES = re.compile(
+    rf"(?P<change>DELETE FROM {_TABLE}|UPDATE {_TABLE} SET (?P<values>.*?)) WHERE"
+    rf"|INSERT INTO (?P<into>{_TABLE})\((?P<columns>.*?)\) VALUES\("
+    rf"|(?P<word>FROM|JOIN) (?P<table>{_TABLE})\b(?: (?P<alias>[a-z]\w*))?"
+    rf"|(?P<other>(?:DELETE FROM|UPDATE|INTO|USING) {_TABLE}\b)"
+    r"|(?P<conflict>ON CONFLICT \()"
+    r"|IN \(SELECT value FROM json_each\(:(?P<numbers>\w+)\)\)"
+    r"|json_each\(:(?P<pairs>\w+)\)"
+    r"|instr\((?P<instr>)"
+    r"|(?<!:):(?P<name>[a-z]\w*)|(?P<mark>\?)"
+)
 
 
 class Server:
@@ -63,8 +82,6 @@ class Server:
         digest = blake2b(workspace.encode(), digest_size=8).digest()
         self.workspace = int.from_bytes(digest, "big", signed=True)
         self.lock = fork.renewed(threading.RLock())
-        self.meta: MutableMapping[str, Any] = _Meta(self)
-        self.lost: set[bytes] = set()  # keys of vectors that lost a passage; others may use them still
         with self.translated():
             self.connection = psycopg.connect(
                 url, autocommit=True, connect_timeout=_WAIT_S, application_name="commonplace",
@@ -86,6 +103,8 @@ class Server:
                 run(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 for sql in _tables():
                     run(sql)
+                if run("SELECT to_regclass('commonplace_1.vectors')").fetchone() != (None,):
+                    run(_VECTORS_OF_1)
         # As many as one question asks for; where a filter leaves fewer, the search goes on.
         nearest = "SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order; SET jit = off"
         run(f"SET search_path = {SCHEMA}, public; {nearest}")
@@ -94,11 +113,16 @@ class Server:
         """Close the connection; may be repeated."""
         self.connection.close()
 
-    def rows(self, sql: str, **bound: object) -> list[Any]:
-        """Run one statement of this workspace and return its rows. Raises IndexUnavailable."""
+    def rows(self, sql: str, bindings: Bindings = ()) -> list[Any]:
+        """Run one statement on the rows of this workspace and return its rows. Raises IndexUnavailable."""
         with self.lock, self.translated():
-            cursor = self.connection.execute(_of_one(sql), bound | {"w": self.workspace})
+            cursor = self.connection.execute(confined(sql, self.workspace), bindings)
             return cursor.fetchall() if cursor.description else []
+
+    def change(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of bindings. Raises IndexUnavailable."""
+        with self.lock, self.translated(), self.connection.cursor() as cursor:
+            cursor.executemany(confined(sql, self.workspace), list(rows))
 
     def copy(self, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
         """Insert many rows of this workspace. Raises IndexUnavailable."""
@@ -107,18 +131,9 @@ class Server:
             for row in rows:
                 copy.write_row([self.workspace, *map(_writable, row)])
 
-    def change(self) -> None:
-        """Note that the index has changed."""
-        self.meta["version"] = str(time_ns())
-
     @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Make changes as one, while no other process changes this workspace; join an open transaction."""
-        with self.lock, self._transaction(write=True):
-            yield
-
-    @contextmanager
-    def _transaction(self, *, write: bool) -> Iterator[None]:
+    def held(self, *, write: bool) -> Iterator[None]:
+        """Hold one transaction, as the only writer of this workspace where it is to `write`."""
         with self.translated():
             if self._in_transaction:
                 yield
@@ -155,6 +170,7 @@ class Server:
 
 def _tables() -> Iterator[str]:
     yield f"SET LOCAL search_path = {SCHEMA}, public"
+    yield "CREATE SEQUENCE vector_ids"
     for table, columns in _COLUMNS.items():
         columns = columns.replace("TEXT", 'text COLLATE "C"')  # days and beginnings go by code
         yield f"CREATE TABLE {table} (workspace bigint, {columns}) PARTITION BY HASH (workspace)"
@@ -166,43 +182,33 @@ def _tables() -> Iterator[str]:
 
 
 @lru_cache(512)
-def _of_one(sql: str) -> str:
-    """Return a statement that names the workspace with each of its tables; refuse another one."""
-    if len(_NAMED.findall(sql)) > sum(map(sql.count, (OWN, "VALUES (%(w)s", "SELECT %(w)s"))):
-        raise AssertionError(f"a statement for more than one workspace: {sql}")
-    return sql
+def confined(sql: str, workspace: int) -> str:
+    """Return a statement of `index.sql` for PostgreSQL, confined to a workspace in each of its tables."""
+
+    def own(found: re.Match[str]) -> str:
+        part = found.groupdict()
+        if part["other"]:
+            raise AssertionError(f"a statement for more than one workspace: {sql}")
+        if part["change"]:
+            told = found[0].replace(part["values"] or " ", confined(part["values"] or " ", workspace))
+            return f"{told} workspace = {workspace} AND"
+        if part["into"]:
+            return f"INSERT INTO {part['into']} (workspace, {part['columns']}) VALUES({workspace}, "
+        if table := part["table"]:
+            rows = f"(SELECT * FROM {table} WHERE workspace = {workspace})"
+            return f"{part['word']} {rows} {part['alias'] or table}"
+        if part["numbers"]:
+            return f"= ANY(translate(%({part['numbers']})s, '[]', '{{}}')::bigint[])"
+        if part["pairs"]:
+            return f"json_array_elements(%({part['pairs']})s::json)"
+        if part["conflict"]:
+            return "ON CONFLICT (workspace, "
+        if part["instr"] is not None:
+            return "strpos("
+        return f"%({part['name']})s" if part["name"] else "%s"
+
+    return _PLACES.sub(own, sql)
 
 
 def _writable(value: object) -> object:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
-
-
-class _Meta(MutableMapping[str, "Any"]):
-    """The table of what an index notes of itself, texts or bytes."""
-
-    def __init__(self, server: Server) -> None:
-        self._rows = server.rows
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401
-        sql = f"SELECT value, is_text FROM meta WHERE {OWN} AND key = %(k)s"
-        for value, is_text in self._rows(sql, k=key):
-            return value.decode() if is_text else value
-        raise KeyError(key)
-
-    def __setitem__(self, key: str, value: str | bytes) -> None:
-        is_text = isinstance(value, str)
-        self._rows(
-            "INSERT INTO meta (workspace, key, value, is_text) VALUES (%(w)s, %(k)s, %(v)s, %(is_text)s)"
-            " ON CONFLICT (workspace, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text",
-            k=key, v=value.encode() if isinstance(value, str) else value, is_text=is_text,
-        )  # fmt: skip
-
-    def __delitem__(self, key: str) -> None:
-        if not self._rows(f"DELETE FROM meta WHERE {OWN} AND key = %(k)s RETURNING key", k=key):
-            raise KeyError(key)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([row[0] for row in self._rows(f"SELECT key FROM meta WHERE {OWN}")])
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))

@@ -17,7 +17,7 @@ _DISAGREEMENTS = {
 }
 
 
-def disagreements(file: IndexFile) -> dict[str, int]:
+def disagreements(index: IndexFile) -> dict[str, int]:
     """Count the rows of each kind that contradict others; empty where all agree. Raises IndexUnavailable."""
-    counts = {told: int(file.rows(sql)[0][0]) for told, sql in _DISAGREEMENTS.items()}
+    counts = {told: int(index.rows(sql)[0][0]) for told, sql in _DISAGREEMENTS.items()}
     return {told: count for told, count in counts.items() if count}

@@ -1,33 +1,89 @@
-"""An index file as SQLite has it: one connection, one statement at a time, and its notes about itself."""
+"""An index file as SQLite has it: its connection, one statement at a time, its full text by FTS5."""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from commonplace.base import fork
-from commonplace.index.base import Scope
-from commonplace.index.sqlite import conditions, schema
+from commonplace.base.tuples import NamedTuple
+from commonplace.index.base import Days, Scope
+from commonplace.index.sql import Meta, Query, SqlIndex
+from commonplace.index.sqlite import schema
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from typing import Any
 
-_MOST_TOUCHED = 10_000  # passages in the table `touched`; a reader that missed more reads all vectors
+    from commonplace.index.rows import Rows
+    from commonplace.index.sql import Bindings
 
 
-class IndexFile:
+class SqliteQuery(Query):
+    """Scopes as conditions that SQLite's planner finds indexes for."""
+
+    has: Mapping[str, str] = {
+        **Query.has,
+        "trigger": schema.WITH_TRIGGER.replace("annotations", "s.annotations"),
+        "by": schema.WITH_WRITER.replace("annotations", "s.annotations"),
+    }
+
+    def __init__(self, index: IndexFile) -> None:
+        super().__init__()
+        self._index = index
+
+    def days(self, days: Days) -> str:
+        """Return the condition for the passages of some days.
+
+        The notes come first, by their own day or that of a passage: reading every passage takes much longer.
+        """
+        of_note = self.between("coalesce(n.date, '')", days)
+        if not self._index.rows(f"SELECT 1 FROM passages WHERE {schema.WITH_DAY} LIMIT 1"):
+            return of_note
+        notes = f"SELECT n.id FROM notes n WHERE {of_note} UNION SELECT s.note_id FROM passages s"
+        notes += f" WHERE s.{schema.WITH_DAY} AND {self.between('s.day', days)}"
+        return f"n.id IN ({notes}) AND {super().days(days)}"
+
+    def matching(self, expression: str) -> str:
+        """Return the condition for the passages that match an expression, struck ones included."""
+        tables, asked = ("passages_fts", "struck_fts"), self.bind(expression)
+        each = (f"SELECT rowid FROM {table} WHERE {table} MATCH {asked}" for table in tables)
+        return f"s.id IN ({' UNION ALL '.join(each)})"
+
+
+class Where(NamedTuple):
+    """A condition and what is bound in it by name; empty for all passages."""
+
+    sql: str
+    bindings: dict[str, Any]
+
+    @property
+    def single(self) -> bool:
+        """True if it may hold for some passages of a note and not for others."""
+        return "s." in self.sql
+
+    def after(self, word: str) -> str:
+        """The condition behind WHERE or AND; empty where all are covered."""
+        return f"{word} ({self.sql})" if self.sql else ""
+
+
+class IndexFile(SqlIndex):
     """One open file; safe to share between threads."""
 
-    def __init__(self, path: str, *, readonly: bool = False) -> None:
+    # By either side: a scope may know the notes that it covers, or the passages.
+    note_of_passage = "JOIN notes n ON n.id = s.note_id AND s.id BETWEEN n.first_passage AND n.last_passage"
+
+    def __init__(self, path: str, identity: Mapping[str, str], *, readonly: bool = False) -> None:
         """Open or create the file at `path`, or one in memory (`:memory:`). Raises IndexUnavailable."""
-        self.path = path
-        self.readonly = readonly
+        self.path, self.readonly = path, readonly
+        self.identity: Mapping[str, str] = {"schema": schema.VERSION, **identity}
+        self.rebuild_reason: str | None = None
         self.connection = schema.connect(path, readonly=readonly)
         self.lock = fork.renewed(threading.RLock())
-        self.meta: MutableMapping[str, Any] = _Meta(self)
-        self.noted = 0  # rows of meta that this connection changed
+        self.meta = Meta(self)
+        self._unnoted = 0  # changes that do not count for `version`: those of the meta table
         self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def close(self) -> None:
@@ -37,12 +93,74 @@ class IndexFile:
     @property
     def version(self) -> int:
         """A number that changes whenever another connection changed the file, or this one more than meta."""
-        return self.others_version * 1_000_003 + self.connection.total_changes() - self.noted
+        others = int(self.rows("PRAGMA data_version")[0][0])
+        return others * 1_000_003 + self.connection.total_changes() - self._unnoted
 
-    @property
-    def others_version(self) -> int:
-        """A number that changes whenever another connection changed the file."""
-        return int(self.rows("PRAGMA data_version")[0][0])
+    def rows(self, sql: str, bindings: Bindings = ()) -> list[Any]:
+        """Run a statement; return all its rows. Raises IndexUnavailable."""
+        with self.lock, schema.translated(self.path):
+            return self.connection.execute(sql, bindings).fetchall()
+
+    def change(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of bindings, in a transaction. Raises IndexUnavailable."""
+        with self.transaction():
+            self.connection.executemany(sql, rows)
+
+    def note(self, sql: str, bindings: Bindings) -> None:
+        """Run a statement that changes the notes of the index about itself and nothing else."""
+        with self.lock:
+            before = self.connection.total_changes()
+            self.rows(sql, bindings)
+            self._unnoted += self.connection.total_changes() - before
+
+    @contextmanager
+    def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
+        """Make several changes, or ask several questions of one state; see `index.base.Index`."""
+        if write:
+            with self.lock, self.translated():
+                try:
+                    with schema.transaction(self.connection):
+                        if anew:
+                            schema.create(self.connection, self.identity)
+                            self.rebuild_reason = None
+                        yield
+                except BaseException:
+                    self._unnoted -= 1  # what was read meanwhile no longer holds
+                    raise
+            return
+        own = not self.connection.in_transaction
+        if own:
+            self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            if own:
+                schema.rollback(self.connection)
+
+    def translated(self) -> AbstractContextManager[None]:
+        """Turn errors of SQLite and about what is stored into IndexUnavailable."""
+        return schema.translated(self.path)
+
+    # --- changes ------------------------------------------------------------------------------------
+
+    def insert(self, rows: Rows) -> None:
+        """Insert the rows of files; in a transaction."""
+        for table, values in rows.items():
+            columns = "(rowid, body, header)" * table.endswith("_fts")
+            if values:
+                marks = ", ".join("?" * len(values[0]))
+                self.connection.executemany(f"INSERT INTO {table}{columns} VALUES({marks})", values)
+
+    def delete_texts(self, passages: Sequence[tuple[int, bool]]) -> None:
+        """Delete passages from the full text; in a transaction.
+
+        By equality of rowid: FTS5 looks up each one, and scans the table for a range.
+        """
+        for table, is_struck in (("passages_fts", False), ("struck_fts", True)):
+            ids = [(passage,) for passage, struck in passages if struck == is_struck]
+            self.change(f"DELETE FROM {table} WHERE rowid = ?", ids)
+
+    # --- questions ----------------------------------------------------------------------------------
 
     def struck(self) -> frozenset[int]:
         """Return the ids of struck passages; remembered until a change."""
@@ -52,60 +170,29 @@ class IndexFile:
             self._struck = (version, frozenset(row[0] for row in rows))
         return self._struck[1]
 
-    def where(self, scope: Scope) -> conditions.Where:
+    def query(self) -> SqliteQuery:
+        """Return an empty query."""
+        return SqliteQuery(self)
+
+    def where(self, scope: Scope) -> Where:
         """Compile a scope."""
-        return conditions.compile_scope(
-            scope, lambda: bool(self.rows(f"SELECT 1 FROM passages WHERE {schema.WITH_DAY} LIMIT 1"))
+        query = self.query()
+        return Where(query.where(scope) if scope.conditions else "", query.bound)
+
+    def matched(self, query: Query, expression: str, header: float, *, many: bool) -> str:
+        """Return the table of passages that stand and match, by FTS5's own BM25."""
+        return (
+            f"matched(id, score) AS {'MATERIALIZED' * many} (SELECT rowid, -bm25(passages_fts, 1.0, {header})"
+            f" FROM passages_fts WHERE passages_fts MATCH {query.bind(expression)})"
         )
 
-    def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
-        """Run a statement; return all its rows. Raises IndexUnavailable."""
-        with self.lock, schema.translated(self.path):
-            return self.connection.execute(sql, tuple(bindings)).fetchall()
+    def count(self, expressions: Sequence[str], *, struck: bool) -> list[int]:
+        """Count the passages that match each expression: those that stand, or those that are struck."""
+        table = "struck_fts" if struck else "passages_fts"
+        sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
+        return [int(self.rows(sql, (expression,))[0][0]) for expression in expressions]
 
-    def change(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row of bindings. Raises IndexUnavailable."""
-        with self.changing():
-            self.connection.executemany(sql, rows)
-
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Make changes in one transaction, or in the open one. Raises IndexUnavailable."""
-        with self.lock, schema.translated(self.path), schema.transaction(self.connection):
-            yield
-
-    def log_change(self, sql: str, bindings: Sequence[Any] = ()) -> None:
-        """Note the passages that a SELECT returns as those whose vectors change; 0 stands for all."""
-        self.rows(f"INSERT INTO touched(passage) {sql}", bindings)
-        self.rows(f"DELETE FROM touched WHERE seq <= (SELECT max(seq) FROM touched) - {_MOST_TOUCHED}")
-
-
-class _Meta(MutableMapping[str, "Any"]):
-    """The table of what an index notes of itself."""
-
-    def __init__(self, file: IndexFile) -> None:
-        self._file = file
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401
-        rows = self._file.rows("SELECT value FROM meta WHERE key = ?", (key,))
-        if not rows:
-            raise KeyError(key)
-        return rows[0][0]
-
-    def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
-        self._change("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
-
-    def __delitem__(self, key: str) -> None:
-        self._change("DELETE FROM meta WHERE key = ?", (key,))
-
-    def _change(self, sql: str, bindings: Sequence[Any]) -> None:
-        with self._file.lock:
-            before = self._file.connection.total_changes()
-            self._file.rows(sql, bindings)
-            self._file.noted += self._file.connection.total_changes() - before
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([row[0] for row in self._file.rows("SELECT key FROM meta")])
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
+    def stored_bytes(self) -> int:
+        """Return the size of the file and its log."""
+        files = (self.path, f"{self.path}-wal")
+        return sum(os.path.getsize(name) for name in files if os.path.exists(name))

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 
 import apsw
 
@@ -26,6 +25,7 @@ from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.base.paths import root_of
 from commonplace.base.root import Unsafe
+from commonplace.index import rules
 from commonplace.language import lexicon
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -83,9 +83,6 @@ CREATE VIRTUAL TABLE struck_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
 ANEW = ("meta", "notes", "sections", "passages", "passages_fts", "struck_fts")  # dropped in a rebuild
-# Notes in `meta` about the vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
-# which model's are being made, which contexts are embedded with the passages.
-KEPT_META = ("model", "scripts", "staging", "contexts")
 # Errors of SQLite about missing or foreign tables and columns, or views instead of tables.
 _UNLIKE = lazy(
     "no such (table|column)|has no column named|has [0-9]+ columns? but|vtable constructor failed"
@@ -174,10 +171,12 @@ def is_empty(connection: apsw.Connection) -> bool:
 
 def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
     """Create the tables, in the place of those that stood there but for the vectors; needs a transaction."""
-    marks = ", ".join("?" * len(KEPT_META))
+    marks = ", ".join("?" * len(rules.KEPT_META))
     kept: list[tuple[Any, ...]] = []
     if exists(connection):
-        kept = connection.execute(f"SELECT key, value FROM meta WHERE key IN ({marks})", KEPT_META).fetchall()
+        kept = connection.execute(
+            f"SELECT key, value FROM meta WHERE key IN ({marks})", rules.KEPT_META
+        ).fetchall()
     for name in ANEW:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(TABLES)
@@ -190,12 +189,6 @@ def read_meta(connection: apsw.Connection) -> dict[str, str]:
     with suppress(apsw.SQLError):
         return dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
     return {}
-
-
-@lru_cache(4096)
-def headings(stored: str) -> tuple[str, ...]:
-    """Return the headings of a section as they are stored. Raises ValueError for no JSON."""
-    return tuple(json.loads(stored))
 
 
 @contextmanager

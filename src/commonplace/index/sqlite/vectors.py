@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import apsw
 
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
-from commonplace.index.base import ALL, UNSERVED, Scope, Text, VectorStore
-from commonplace.index.sqlite import schema
+from commonplace.index.base import ALL, Scope
+from commonplace.index.sql import OF_PASSAGES, SqlVectors
 from commonplace.providers.embedding.base import check_length, dots, quantize, unit_rows
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 _LOAD_ROWS = 8192
 _MOST_MASKS = 16  # scopes whose rows are remembered until a change
-_UNUSED = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
-_OF_PASSAGES = "FROM passages p JOIN vectors v ON v.id = p.vector_id"
+_MOST_TOUCHED = 10_000  # passages in the table `touched`; a reader that missed more reads all vectors
 
 
 class _Loaded(NamedTuple):
@@ -46,113 +45,22 @@ class _Loaded(NamedTuple):
     masks: Masks
 
 
-class SqliteVectors(VectorStore):
+class SqliteVectors(SqlVectors):
     """The vectors of one index file, see `index.base.VectorStore`."""
 
-    def __init__(self, file: IndexFile) -> None:
+    def __init__(self, index: IndexFile) -> None:
         """Attach to an index, without reading it."""
-        self.file = file
-        self.orphans: set[int] = set()  # vectors that lost a passage here; other passages may use them still
+        super().__init__(index)
+        self.file: IndexFile = index
         self._extension: bool | None = None
         self._asked = 0
         self._loaded: _Loaded | None = None
 
-    # --- filling ------------------------------------------------------------------------------------
-
-    def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
-        """Return the next passages above an id; see `index.base.VectorStore`."""
-        condition = "p.vector_id IS NULL AND " if pending else ""
-        rows = self.file.rows(
-            "SELECT p.id, p.text, s.headings, n.collection, n.path, s.turns FROM passages p"
-            " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id"
-            f" WHERE {condition}p.id > ? ORDER BY p.id LIMIT ?",
-            (after, limit),
-        )
-        with schema.translated(self.file.path):
-            return [Text(row[0], row[1], schema.headings(row[2]), *row[3:]) for row in rows]
-
-    def pending(self) -> int:
-        """Count the passages without a vector."""
-        return int(self.file.rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
-
-    @property
-    def length(self) -> int:
-        """The dimensions of the vectors of passages, 0 before the first; one model has one length."""
-        sql = f"SELECT length(v.vector) {_OF_PASSAGES} WHERE v.vector <> x'' ORDER BY p.vector_id LIMIT 1"
-        rows = self.file.rows(sql)
-        return int(rows[0][0]) if rows else 0
-
-    def known(self, keys: Iterable[bytes]) -> set[bytes]:
-        """Return those of some keys that have a vector."""
-        return set(self._ids(keys))
-
-    def _ids(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        sql = "SELECT v.key, v.id FROM json_each(?) JOIN vectors v ON v.key = unhex(value)"
-        return dict(self.file.rows(sql, (json.dumps([key.hex() for key in keys]),)))
-
-    def add(self, keys: Sequence[bytes], vectors: Floats, words: Mapping[bytes, bytes] | None = None) -> None:
-        """Store vectors, one row a key; another process may have stored the same meanwhile.
-
-        One of zeros has no direction: its row is empty, so that it is neither compared nor made again.
-        """
-        rows = [
-            (key, row.tobytes() if row.any() else b"")
-            for key, row in zip(keys, quantize(vectors), strict=True)
-        ]
-        with self.file.changing():
-            self.file.change("INSERT OR REPLACE INTO words VALUES(?, ?)", (words or {}).items())
-            self.file.change("INSERT OR IGNORE INTO vectors(key, vector) VALUES(?, ?)", rows)
-
-    def kept(self) -> Iterator[tuple[list[bytes], Floats, dict[bytes, bytes]]]:
-        """Yield all vectors as `add` takes them, some at a time."""
-        import numpy as np
-
-        sql = "SELECT v.key, v.vector, w.signs, v.id FROM vectors v LEFT JOIN words w ON w.key = v.key"
-        sql, after = f"{sql} WHERE v.id > ? AND v.vector <> x'' ORDER BY v.id LIMIT {_LOAD_ROWS}", 0
-        while rows := self.file.rows(sql, (after,)):
-            after, signs = rows[-1][3], {row[0]: row[2] for row in rows if row[2]}
-            matrix = np.array([np.frombuffer(row[1], np.int8) for row in rows], np.float32)
-            yield [row[0] for row in rows], matrix, signs
-
-    def assign(self, pairs: Iterable[tuple[int, bytes]]) -> set[bytes]:
-        """Give passages the vectors of keys; see `index.base.VectorStore`."""
-        pairs = list(pairs)
-        known = self._ids({key for _, key in pairs})
-        ids = known | {UNSERVED: 0}
-        rows = [(ids[key], passage) for passage, key in pairs if key in ids]
-        if rows:
-            with self.file.changing():
-                self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
-                given = json.dumps([passage for _, passage in rows])
-                self.file.log_change("SELECT value FROM json_each(?)", (given,))
-        return set(known)
-
-    def clear(self, notes: Iterable[int] | None = None) -> None:
-        """Take the vectors from the passages of some notes, or from all; the vectors stay."""
-        sql = "UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL"
-        with self.file.changing():
-            if notes is None:
-                self.file.rows(sql)
-            else:
-                self.file.change(f"{sql} AND note_id = ?", [(note,) for note in notes])
-            self.file.log_change("SELECT 0")
-
-    def prune(self, *, lost: bool = False) -> None:
-        """Delete vectors that no passage uses; with `lost` only those that lost one in this process.
-
-        An unused vector would take a place among the nearest to a question.
-        """
-        used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
-        gone, orphans = f"WHERE id NOT IN ({used})", [(vector,) for vector in self.orphans]
-        if lost:
-            gone = f"WHERE id = ? AND {_UNUSED}"
-        self.orphans = set()
-        for sql in (f"DELETE FROM words WHERE key IN (SELECT key FROM vectors {gone})",
-                    f"DELETE FROM vectors {gone}"):  # fmt: skip
-            if lost:
-                self.file.change(sql, orphans)
-            else:
-                self.file.rows(sql)
+    def log_change(self, passages: Iterable[int]) -> None:
+        """Note the passages whose vectors change, for those who hold them in memory; 0 stands for all."""
+        self.file.change("INSERT INTO touched(passage) VALUES(?)", ((one,) for one in passages))
+        last = "SELECT max(seq) FROM touched"
+        self.file.rows(f"DELETE FROM touched WHERE seq <= ({last}) - {_MOST_TOUCHED}")
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -177,7 +85,7 @@ class SqliteVectors(VectorStore):
 
     def level(self) -> Level:
         """Return 0 with the extension, 1 without it, 2 while no passage has a vector."""
-        if not self.file.rows("SELECT 1 FROM passages WHERE vector_id > 0 LIMIT 1"):
+        if super().level() == 2:
             return 2
         if self._extension is None:
             self._extension = _load_extension(self.file.connection)
@@ -188,7 +96,7 @@ class SqliteVectors(VectorStore):
         if self._loaded is not None and self._loaded.version == self.file.version:
             return self._loaded.matrix.cosines(vector, passages)
         rows = self.file.rows(
-            f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ?"
+            f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ?"
             " AND p.id IN (SELECT value FROM json_each(?))",
             (len(vector), json.dumps(list(passages))),
         )
@@ -196,16 +104,6 @@ class SqliteVectors(VectorStore):
             return {}
         matrix = unit_rows([row[1] for row in rows])
         return dict(zip((row[0] for row in rows), dots(matrix, vector).tolist(), strict=True))
-
-    def words(self, passages: Iterable[int]) -> dict[int, tuple[int, bytes]]:
-        """Return section and signs of the words of passages, by passage."""
-        rows = self.file.rows(
-            "SELECT p.id, p.section_id, w.signs FROM json_each(?) AS asked"
-            " JOIN passages p ON p.id = asked.value JOIN vectors v ON v.id = p.vector_id"
-            " JOIN words w ON w.key = v.key",
-            (json.dumps(list(passages)),),
-        )
-        return {passage: (section, signs) for passage, section, signs in rows}
 
     def _scan(
         self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
@@ -223,11 +121,11 @@ class SqliteVectors(VectorStore):
         used = f"AND id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
         asked = quantize(vector[None])[0].tobytes()
         rows = self.file.rows(
-            "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
-            f" FROM vectors WHERE length(vector) = ? {used} ORDER BY distance, id LIMIT ?)"
+            "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(:asked)) AS distance"
+            f" FROM vectors WHERE length(vector) = :n {used} ORDER BY distance, id LIMIT :most)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
-            f" {join} {stands} ORDER BY top.distance, s.id LIMIT ?",
-            (asked, len(asked), *where.bindings, limit + gone, *where.bindings, limit),
+            f" {join} {stands} ORDER BY top.distance, s.id LIMIT :limit",
+            {**where.bindings, "asked": asked, "n": len(asked), "most": limit + gone, "limit": limit},
         )
         if not rows:
             check_length(vector, self.length, shown(self.file.path))
@@ -261,7 +159,7 @@ class SqliteVectors(VectorStore):
             return None
         stays, width = ~np.isin(matrix.ids, touched), matrix.rows.shape[1]
         found = self.file.rows(
-            f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ?"
+            f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ?"
             " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
             (width, json.dumps(touched.tolist())),
         )
@@ -280,7 +178,7 @@ class SqliteVectors(VectorStore):
         from commonplace.index.sqlite.matrix import Matrix
 
         width, ids, vectors = self.length, array("q"), bytearray()
-        sql = f"SELECT p.id, v.vector {_OF_PASSAGES} WHERE length(v.vector) = ? AND p.id > ?"
+        sql = f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ? AND p.id > ?"
         sql += " ORDER BY p.id LIMIT ?"
         while rows := self.file.rows(sql, (width or None, ids[-1] if ids else 0, _LOAD_ROWS)):
             ids.extend([row[0] for row in rows])

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
-
 from commonplace.base import tokens
 from commonplace.chunking.settings import STRUCK
 from commonplace.index.base import LONGEST_HEADING, Entry, bodies, headers, traits
@@ -15,17 +13,12 @@ from commonplace.index.base import LONGEST_HEADING, Entry, bodies, headers, trai
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _headings = json.JSONEncoder(ensure_ascii=False).encode
 Rows = dict[str, list[tuple[Any, ...]]]  # by table, in the order of its columns
-_TABLES = {"notes": 16, "sections": 6, "passages": 14}  # columns
-
-
-def free(connection: apsw.Connection) -> list[int]:
-    """Return the ids from which on notes, sections and passages are free."""
-    return [connection.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}").get for table in _TABLES]
+TABLES = {"notes": 16, "sections": 6, "passages": 14}  # columns
 
 
 def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> Rows:
     """Return files as rows of each table, with ids that count on from these three."""
-    rows: Rows = {name: [] for name in (*_TABLES, "passages_fts", "struck_fts")}
+    rows: Rows = {name: [] for name in (*TABLES, "passages_fts", "struck_fts")}
     for entry in entries:
         first_section, first_passage = section, passage
         paths = [[heading[:LONGEST_HEADING] for heading in cut.headings] for cut in entry.sections]
@@ -46,15 +39,6 @@ def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> 
         rows["notes"].append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
         note += 1
     return rows
-
-
-def insert(connection: apsw.Connection, rows: Rows) -> None:
-    """Insert the rows of files; needs a transaction."""
-    for table, columns in _TABLES.items():
-        marks = ", ".join("?" * columns)
-        connection.executemany(f"INSERT INTO {table} VALUES({marks})", rows[table])
-    for table in ("passages_fts", "struck_fts"):
-        connection.executemany(f"INSERT INTO {table}(rowid, body, header) VALUES(?, ?, ?)", rows[table])
 
 
 def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:

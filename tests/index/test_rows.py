@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import passages
-from commonplace.index import base
+from commonplace.index import base, rows
 from commonplace.index.base import Entry
-from commonplace.index.sqlite import rows
 from commonplace.markdown.document import parse
 from commonplace.notes.scan import FileState
 
