@@ -26,8 +26,7 @@ from commonplace.markdown import structure
 from commonplace.markdown.fences import RULE
 from commonplace.providers import opening
 from commonplace.providers.costs import Ledger
-from commonplace.search import fusion
-from commonplace.search.ranking import RankSettings
+from commonplace.search import ranking
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
@@ -168,56 +167,25 @@ def _worth(note: Note, number: int) -> float:
     return 5.0 if structure.ITEM.match(line) else 1.0
 
 
-# QMD 2.8.3: chunks of 900 tokens, 135 overlap, cut at the best break within the last 200, never inside a
-# fence; headings are breaks, not borders. Reciprocal rank fusion with k = 60 (search.fusion.RANK_CONSTANT)
-# of both lists, with its bonuses for first places, 40 candidates. Its BM25 weighs the title 4 and the body 1.
-# Left out: the query expansion and the reranking by language models, and its demand that a passage hold
-# every word of the question, under which full text finds nothing for natural questions (0 of 25 in its own
-# set): OR flatters it.
-QMD = Options(
-    chunks=windows(900 * TOKEN, window=200 * TOKEN, overlap=135 * TOKEN, fence=900 * TOKEN),
-    ranking=RankSettings(
-        fusion="ranks",
-        vector=fusion.RANK_WEIGHT,
-        lexical=fusion.RANK_WEIGHT,
-        bonuses=fusion.RANK_BONUSES,
-        header=4.0,
-        gated=False,
-    ),
-    embedder=every_script,
-)
-
-# OpenClaw 2026.9.6: chunks of 400 tokens by line, overlap 80, weighted length for CJK; 0.7 cosine + 0.3
-# BM25. Left out: its decay of dated notes (half-life 30 days) and its diversity step, which serve today's
+# What the settings of other systems leave out: QMD's query expansion, reranking, and demand that a passage hold
+# every word of a question, under which full text finds nothing for natural questions (0 of 25 in its own set):
+# OR flatters it. OpenClaw's decay of dated notes (half-life 30 days) and diversity step, which serve today's
 # notes and would only lower its figures on sets that are years old.
-OPENCLAW = Options(
-    chunks=windows(400 * TOKEN, overlap=80 * TOKEN),
-    ranking=RankSettings(fusion="scores", vector=0.7, lexical=0.3, header=0.0, gated=False, saturate=True),
-    embedder=every_script,
-)
-
-# nanobot's third memory design: chunks of 800 characters, overlap 100, reciprocal rank fusion.
-NANOBOT = Options(
-    chunks=windows(800, 1, overlap=100),
-    ranking=RankSettings(fusion="ranks", vector=0.5, lexical=0.5, header=0.0, gated=False),
-    embedder=every_script,
-)
-
-# nanocrab: chunks by heading of 512 tokens, 0.5 vector + 0.3 BM25 + 0.2 recency.
-NANOCRAB = Options(
-    chunks=ChunkSettings(target=512 * TOKEN, line=512 * TOKEN),
-    ranking=RankSettings(
-        fusion="scores",
-        vector=0.5,
-        lexical=0.3,
-        recency=0.2,
-        header=1.0,
-        gated=False,
-    ),
-    embedder=every_script,
-)
-
-PRESETS = {"default": Options(), "qmd": QMD, "openclaw": OPENCLAW, "nanobot": NANOBOT, "nanocrab": NANOCRAB}
+CHUNKS = {
+    # QMD 2.8.3: 900 tokens, cut at the best break within the last 200, never inside a fence; headings are
+    # breaks, not borders.
+    "qmd": windows(900 * TOKEN, window=200 * TOKEN, overlap=135 * TOKEN, fence=900 * TOKEN),
+    # OpenClaw 2026.9.6: by line, weighted length for CJK.
+    "openclaw": windows(400 * TOKEN, overlap=80 * TOKEN),
+    # nanobot's third memory design: characters.
+    "nanobot": windows(800, 1, overlap=100),
+    # nanocrab: by heading.
+    "nanocrab": ChunkSettings(target=512 * TOKEN, line=512 * TOKEN),
+}
+PRESETS = {"default": Options()} | {
+    name: Options(chunks=chunks, ranking=ranking.PRESETS[name], embedder=every_script)
+    for name, chunks in CHUNKS.items()
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

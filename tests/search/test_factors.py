@@ -263,13 +263,16 @@ def test_notes_age_where_it_is_wanted_but_not_long_term_memory(root: Path) -> No
     assert ages["MEMORY.md"] == ages["memory/kestrel.md"] == 0.0
 
 
-@pytest.mark.parametrize(("fusion", "part"), [("ranks", "rank fusion"), ("scores", "words")])
+@pytest.mark.parametrize(
+    ("fusion", "part"),
+    [("qmd", "rank fusion"), ("openclaw", "words"), ("nanobot", "rank fusion"), ("nanocrab", "words")],
+)
 def test_scores_can_be_made_in_other_ways(root: Path, fusion: str, part: str) -> None:
     with Memory.open(root, overrides={"search.fusion": fusion}) as memory:
         memory.sync()
         found = hits(memory, "how many entries does the cache hold?")
         assert "512" in found[0].text
         assert part in [factor.name for factor in found[0].factors]
-        assert ("first places" in [factor.name for factor in found[0].factors]) is (fusion == "ranks")
+        assert ("first places" in [factor.name for factor in found[0].factors]) is (fusion == "qmd")
         document = memory.search("lex: cache entries\nvec: how much is kept in the cache?", now=DAY).hits
         assert "512" in document[0].text

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.fusion import RANK_BONUSES, RANK_CONSTANT, Scores, normalize, ranks
+from commonplace.search.fusion import BONUSES, RANK_CONSTANT, Scores, normalize, ranks
 
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(0, 1e6, allow_subnormal=False), max_size=8)
 
 
 def by_rank(lists: Sequence[tuple[Scores, float]], bonuses: Sequence[float] = ()) -> dict[int, float]:
     """Ranks with what is added for first places."""
-    plain, first = ranks(lists, RANK_CONSTANT, bonuses)
+    plain, first = ranks(lists, bonuses)
     return {passage: score + first.get(passage, 0.0) for passage, score in plain.items()}
 
 
@@ -79,8 +79,8 @@ def test_only_the_order_of_a_list_counts_by_rank(scores: dict[int, float]) -> No
 
 def test_first_places_may_have_a_bonus() -> None:
     words, meaning = {1: 3.0, 2: 2.0, 3: 1.0, 4: 0.5}, {2: 0.9, 1: 0.8}
-    plain, first = ranks([(words, 2.0), (meaning, 2.0)], 60.0, RANK_BONUSES)
+    plain, first = ranks([(words, 2.0), (meaning, 2.0)], BONUSES)
     most = 4 / 61 + 0.05
     assert plain[1] == pytest.approx((2 / 61 + 2 / 62) / most)
     assert first == {p: pytest.approx(b / most) for p, b in {1: 0.05, 2: 0.05, 3: 0.02}.items()}
-    assert by_rank([(words, 2.0)], bonuses=RANK_BONUSES)[1] == pytest.approx(1.0)
+    assert by_rank([(words, 2.0)], bonuses=BONUSES)[1] == pytest.approx(1.0)

@@ -72,7 +72,7 @@ def test_a_reranker_that_is_not_set_is_a_warning(folder: Path) -> None:
 
 
 def test_a_reranker_that_is_set_reads_by_itself(readers: Callable[..., Readers]) -> None:
-    chosen, _ = readers(reranking__provider="fake", search__fusion="ranks").choose("auto", None, OURS)
+    chosen, _ = readers(reranking__provider="fake", search__fusion="qmd").choose("auto", None, OURS)
     assert chosen is not None
     assert chosen.by_rank
 

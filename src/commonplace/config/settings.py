@@ -112,9 +112,7 @@ class Search(NamedTuple):
     min_score: float | None = _key(None, "Lowest score of a hit; unset: calibrated.", 0, 1)
     project: str = _key("", "Current project: its notes rank a little higher, others lower.")
     recency: float = _key(0, "Score that a dated note loses as it grows old, half of it in 30 days.", 0, 1)
-    fusion: Literal["calibrated", "scores", "ranks"] = _choice(
-        "calibrated scores ranks", "How words and meaning, and a reranker, become one score.", harmless=True
-    )
+    fusion: str = _choice("calibrated qmd openclaw nanobot nanocrab", "How scores are made.", harmless=True)
     rerank: str = _choice(" ".join(READERS), "Who reranks the best hits; auto: what the models allow.")
     expand: str = _choice("off auto on", "Expand questions by a language model; auto: if no hit is clear.")
     diversity: float = _key(1.0, "Weight of relevance beside variety; 1: relevance alone.", 0, 1)

@@ -42,7 +42,7 @@ _MARCHES = r"\s+(?:on|to|of|for|against)\b"
 _STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
 _PARTS = {"early": 1, "beginning": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
 _SEASONS = {"spring": 1, "summer": 2, "autumn": 3, "fall": 3, "winter": 4}
-_QUARTERS = ("first", "second", "third", "fourth")
+_QUARTERS, _QUARTER_HINTS = ("first", "second", "third", "fourth"), ("q1", "q2", "q3", "q4")
 _UNITS: dict[str, tuple[Unit, int]] = {
     "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2), "month": ("month", 1),
     "quarter": ("quarter", 1), "year": ("year", 1),
@@ -303,16 +303,16 @@ RULES = (
     Rule(rf"{_START}{_YEAR}{_END}", ("19", "20", "21"), lambda match, _: (
         periods.year(int(match["year"])) if _before(match) in _BEFORE - {"for", "on", "of"} else None
     ), "absolute"),
-    Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", ("q",), _quarter, "nearest"),
+    Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", _QUARTER_HINTS, _quarter, "nearest"),
     Rule(rf"\bthe{_S}(?P<ordinal>{'|'.join(_QUARTERS)}){_S}quarter\b(?!{_S}of{_S}(?!(?:19|20|21)\d\d\b))"
          rf"{_OF_YEAR}", ("quarter",), lambda match, now: periods.months_of(
              now, _year_of(match, now), 3, _QUARTERS.index(match["ordinal"].lower()) + 1
          ), "nearest"),
     Rule(rf"\b(?P<calendar>calendar{_S})?week{_S}(?P<week>[1-4]\d|5[0-3]|[1-9])\b{_OF_YEAR}", ("week",),
          _week_of_year, "nearest"),
-    Rule(rf"{_START}{_YEAR}-?W(?P<week>[0-4]\d|5[0-3]){_END}", ("w",), lambda match, now: periods.week_of(
-        now, int(match["year"]), int(match["week"])), "absolute"),
-    Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", ("q",),
+    Rule(rf"{_START}{_YEAR}-?W(?P<week>[0-4]\d|5[0-3]){_END}", tuple(f"w{n}" for n in range(6)),
+         lambda match, now: periods.week_of(now, int(match["year"]), int(match["week"])), "absolute"),
+    Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", _QUARTER_HINTS,
          lambda match, now: periods.months_of(now, int(match["year"]), 3, int(match["quarter"])), "absolute"),
     Rule(rf"\b(?:{'|'.join(_DAYS).replace(' ', _S)})\b", ("day", "night", "this", "tomorrow"),
          lambda match, now: periods.day(now + timedelta(_DAYS[" ".join(match[0].lower().split())]))),

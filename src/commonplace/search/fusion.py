@@ -8,9 +8,7 @@ Scores = Mapping[int, float]
 
 RANK_CONSTANT = 60.0  # k of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
 # What QMD adds for first place in any list, second and third: three times what a single first place gives.
-RANK_BONUSES = (0.05, 0.02, 0.02)
-# And how its lists weigh: those of the question as asked twice as much as those of expanded lines.
-RANK_WEIGHT = 2.0
+BONUSES = (0.05, 0.02, 0.02)
 
 
 def normalize(scores: Scores) -> dict[int, float]:
@@ -31,7 +29,7 @@ def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
 
 
 def ranks(
-    lists: Sequence[tuple[Scores, float]], k: float, bonuses: Sequence[float] = ()
+    lists: Sequence[tuple[Scores, float]], bonuses: Sequence[float] = (), k: float = RANK_CONSTANT
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both parts of reciprocal rank fusion, first place everywhere being 1: of ranks, and of bonuses."""
     most = sum(weight for scores, weight in lists if scores) / (k + 1) + (bonuses[0] if bonuses else 0.0)

@@ -87,6 +87,8 @@ def serve(question: Question, ranked: Sequence[Ranked]) -> tuple[list[Ranked], d
 
 def _headed(hit: Hit, front: str, words: Collection[str]) -> Hit:
     """A hit below the keys of front matter that hold one of some words; the title is shown anyway."""
+    if not front:
+        return hit
     keys: list[list[str]] = []
     for line in front.split("\n")[1:-1]:
         if keys and (line[:1].isspace() or line.startswith("-")):
@@ -344,7 +346,8 @@ def arrange(
         hits = completion.complete(index.passages, question.admitted, pairs, limit)
         notes = {one.item.candidate.note_id: (one.source.collection, one.source.path) for one, _ in shown}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}
-        hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), question.query.marked) for hit in hits]
+        words = question.query.marked if owed else ()
+        hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), words) for hit in hits]
         paths = {hit.path for hit in hits}
         copies = conflicts.copies(paths, lambda path: "\n".join(h.text for h in hits if h.path == path))
         return sorted(hits, key=lambda hit: copies.get(hit.path) in paths) if copies else hits

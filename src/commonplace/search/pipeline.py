@@ -64,7 +64,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
             ranked = _listed(index, asked, days, covered, request)
         with outcome.timed("hits"):
             outcome.hits = [*order.listed(ranked, request.today, days.naming if days else {})]
-    if days and not outcome.hits and _is_lacking(index, asked, days, covered, request):
+    if days and not outcome.hits and not days.held:
         lacking = " or ".join(dict.fromkeys(span.written for span in days.spans))
         outcome.warnings.append(message("search.no_note_of", NO_NOTE_OF, day=lacking))
         asked = query.spelled(asked, days.spans)
@@ -343,16 +343,10 @@ def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated
         held = bool(index.select(scope & candidates.within(days), 1, struck=request.past))
         if not held or any(span.last > today for span in days.spans):
             naming = coming.naming(index, scope, days.spans, struck=request.past)
-            days = days._replace(naming=naming)
+            days = days._replace(naming=naming, held=held or bool(naming))
         if held or days.naming:
             return days
-    return readings[0]
-
-
-def _is_lacking(index: Index, asked: Query, days: Dated, covered: Scope, request: Request) -> bool:
-    """Tell whether no passage that a question covers is of its days or names them."""
-    scope = candidates.without(covered, asked.excluded) & candidates.within(days)
-    return not index.select(scope, 1, struck=request.past)
+    return readings[0]._replace(held=False)
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:

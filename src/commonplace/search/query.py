@@ -376,12 +376,14 @@ def _words(plain: str) -> Iterator[str]:
 class Dated(NamedTuple):
     """The days that a question names, whether it asks for these alone, and the rest of its words.
 
-    `naming` are passages of other days whose text names these, each with the earliest.
+    `naming` are passages of other days whose text names these, each with the earliest; `held` is whether
+    passages are of these days or name them.
     """
 
     spans: tuple[Span, ...]
     alone: bool
     rest: str = ""
+    held: bool = True
     naming: Mapping[int, Span] = MappingProxyType({})
 
     @property

@@ -112,18 +112,25 @@ def fitted() -> Mapping[str, float]:
     return MappingProxyType({name.strip(' "'): float(weight) for name, _, weight in rows})
 
 
+# The fusions of other systems, by name: QMD 2.8.3, OpenClaw 2026.9.6, nanobot's third memory, nanocrab.
+PRESETS: Mapping[str, RankSettings] = {
+    "calibrated": DEFAULT,
+    "qmd": RankSettings("ranks", vector=2.0, lexical=2.0, bonuses=fusion.BONUSES, header=4.0, gated=False),
+    "openclaw": RankSettings("scores", vector=0.7, lexical=0.3, header=0.0, saturate=True, gated=False),
+    "nanobot": RankSettings("ranks", vector=0.5, lexical=0.5, header=0.0, gated=False),
+    "nanocrab": RankSettings("scores", vector=0.5, lexical=0.3, recency=0.2, header=1.0, gated=False),
+}
+
+
 def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
-    """A configuration with what the settings say; one that reproduces another system stays what it is.
+    """Return the preset of the settings, with their project and recency; another `base` than ours stays.
 
     Only calibrated scores are absolute, so only they can refuse a question.
     """
     if base.fusion != DEFAULT.fusion:
         return base
-    base = base._replace(project=settings.project, recency=settings.recency)
-    if settings.fusion == "ranks":
-        weight = fusion.RANK_WEIGHT
-        base = base._replace(vector=weight, lexical=weight, bonuses=fusion.RANK_BONUSES)
-    return base._replace(fusion=settings.fusion, gated=base.gated and settings.fusion == "calibrated")
+    preset = base if settings.fusion == "calibrated" else PRESETS[settings.fusion]
+    return preset._replace(project=settings.project, recency=settings.recency or preset.recency)
 
 
 class Evidence(NamedTuple):
@@ -253,7 +260,7 @@ def promising(
 
 def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     """Score candidates and sort them, best first; ties by id, which follows path and line."""
-    score = {"calibrated": _calibrated, "scores": _by_score, "ranks": _by_rank}[settings.fusion]
+    score = _calibrated if settings.fusion == "calibrated" else _fused
     scored = []
     for own, parts, relevance in score(candidates, evidence, settings):
         if own.annotations is not None:
@@ -384,29 +391,24 @@ def closeness(day: str | None, spans: Sequence[Span]) -> float:
     return float(0.5 ** (away / HALF_DAYS)) if away <= NEAR_DAYS else 0.0
 
 
-def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
-    words: fusion.Scores = fusion.normalize(evidence.lexical)
-    if settings.saturate:
-        scores = ((passage, share * evidence.ideal) for passage, share in evidence.lexical.items())
-        words = {passage: score / (1 + score) for passage, score in scores}
+def _fused(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
+    """Sum the weighted scores or reciprocal ranks of both lists, as other systems do."""
+    lists = evidence.lists or [(evidence.semantic, settings.vector), (evidence.lexical, settings.lexical)]
+    sums: dict[str, tuple[fusion.Scores, float]]
+    if settings.fusion == "ranks":
+        fused, first = fusion.ranks(lists, settings.bonuses)
+        sums = {"rank fusion": (fused, 1.0), "first places": (first, 1.0)}
+    else:
+        words = fusion.normalize(evidence.lexical)
+        if settings.saturate:
+            scores = ((passage, share * evidence.ideal) for passage, share in evidence.lexical.items())
+            words = {passage: score / (1 + score) for passage, score in scores}
+        sums = {"meaning": (evidence.semantic, settings.vector), "words": (words, settings.lexical)}
     scored: _Scored = []
     for candidate in candidates:
-        parts = {
-            "meaning": settings.vector * evidence.semantic.get(candidate.id, 0.0),
-            "words": settings.lexical * words.get(candidate.id, 0.0),
-        }
+        parts = {name: weight * scores.get(candidate.id, 0.0) for name, (scores, weight) in sums.items()}
         if settings.recency:
             parts["recency"] = settings.recency * _recency(candidate, evidence, settings.half_life_days)
-        scored.append((candidate, parts, math.fsum(parts.values())))
-    return scored
-
-
-def _by_rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
-    lists = evidence.lists or [(evidence.semantic, settings.vector), (evidence.lexical, settings.lexical)]
-    fused, first = fusion.ranks(lists, fusion.RANK_CONSTANT, settings.bonuses)
-    scored: _Scored = []
-    for candidate in candidates:
-        parts = {"rank fusion": fused.get(candidate.id, 0.0), "first places": first.get(candidate.id, 0.0)}
         scored.append((candidate, parts, math.fsum(parts.values())))
     return scored
 

@@ -108,7 +108,7 @@ class Readers:
                 self._models[kind] = self._open(kind)
             return self._models[kind].score(question, texts)
 
-        return Reranker(read, self._settings.search.fusion == "ranks")
+        return Reranker(read, self._settings.search.fusion == "qmd")
 
     def _open(self, kind: Kind) -> GuardedReranker:
         from commonplace.providers.opening import LLM, open_reranker

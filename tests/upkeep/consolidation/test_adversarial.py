@@ -32,7 +32,7 @@ def memory(tmp_path: Path):  # type: ignore[no-untyped-def]
         "embedding.provider": "none",
         "consolidate.max_chars": 3000,
         "history.git": "off",
-        "search.fusion": "ranks",  # nobody searches: what a search would be compared with need not be measured
+        "search.fusion": "nanobot",  # nobody searches: what a search would be compared with need not be measured
     }
     with Memory.open(root, overrides=overrides) as opened:
         yield opened
