@@ -235,10 +235,9 @@ def test_a_scan_that_took_long_holds_for_a_while(
     assert plain.search("walnut").hits == ()
     plain.remember("a quince tree", now=NOON)
     assert plain.search("quince").hits
-    assert plain.search("walnut").hits == ()
+    assert plain.search("walnut").hits
     plain.remember("a medlar", now=NOON + timedelta(1))  # in a note that nothing is known of
     assert plain.search("medlar").hits
-    assert plain.search("walnut").hits
 
 
 def test_collections(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -275,7 +275,7 @@ class Memory:
             return self._queue(Entry(text, now, heading or "", provenance, long_term, tentative))
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
-        self._store.written(written.path)
+        self._store.written()
         if tentative:
             return written
         from commonplace.edit import resolve

@@ -18,7 +18,7 @@ from commonplace.base.errors import IndexUnavailable, ProviderError
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.paths import Workspace
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index import store, sync
+from commonplace.index import store
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.opening import unusable
 from commonplace.index.store import Store
@@ -150,52 +150,41 @@ def test_a_deleted_index_is_made_again_whatever_held(
 def test_what_is_written_is_read_while_a_comparison_holds(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(root, "b.md", "a brass lamp")
     looked = hold(monkeypatch)
     kept.freshen()
-    for name in ("a.md", "b.md"):
-        write(root, name, "a quince tree")
-    kept.written("memory/a.md")
+    write(root, "a.md", "a quince tree")
+    kept.freshen()
+    assert not finds(kept, "quince")
+    kept.written()
     assert kept.freshen() == 0
-    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (1, 1)
+    assert (finds(kept, "quince"), len(looked)) == (True, 2)
+    write(root, "new.md", "a medlar")
     kept.written()
     kept.freshen()
-    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (2, 2)
-    write(root, "new.md", "a medlar")
-    kept.written("memory/new.md")  # of which nothing is known yet
-    kept.freshen()
     assert finds(kept, "medlar")
-    (root / "memory" / "a.md").unlink()
-    kept.written("memory/a.md")
     kept.freshen()
-    assert (len(kept.index.match('"quince"', 5)), len(looked)) == (1, 4)
+    assert len(looked) == 3
 
 
-def test_a_note_that_is_written_again_while_it_is_looked_at_is_read_once(
+def test_what_is_written_during_a_comparison_is_read_at_the_next(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold(monkeypatch)
     kept.freshen()
-    write(root, "a.md", "the walnut desk\n\nand a brass lamp")
-    kept.written("memory/a.md")
-    look_at, again, read = os.stat, ["memory/a.md"], list[int]()
+    kept.written()
 
-    def stat(path: Any, **named: Any) -> os.stat_result:
-        if again and str(path).endswith("/memory/a.md"):
-            kept.written(again.pop())  # by another thread
-        return look_at(path, **named)
+    def looking(sources: Any) -> Any:
+        found = look(sources)
+        write(root, "a.md", "a quince tree")
+        kept.written()  # by another thread
+        return found
 
-    def sync_text(index: Any, states: Any, *more: Any) -> Any:
-        read.append(len(states))
-        return synced(index, states, *more)
-
-    synced = sync.sync_text
-    monkeypatch.setattr(sync, "sync_text", sync_text)
-    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(store, "look", looking)
     kept.freshen()
-    assert read == [1]
-    assert not again
-    assert finds(kept, "brass")
+    assert not finds(kept, "quince")
+    monkeypatch.setattr(store, "look", look)
+    kept.freshen()
+    assert finds(kept, "quince")
 
 
 def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path) -> None:

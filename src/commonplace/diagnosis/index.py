@@ -265,11 +265,11 @@ def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         use = f"commonplace models use {advice.provider}"
         told = message("scripts.model", "{told}: {model}", told=advice.told, model=active.name)
         yield Finding("index.scripts", "warning", told, use)
-    elif found.passages:
+    elif found:
         shares = [
             message("script.share", "{share:.0%} {script}", share=share, script=script)
             for name, script in index_scripts.NAMES.items()
-            if (share := getattr(found, name)) >= 0.005
+            if (share := found[name]) >= 0.005
         ]
         most = "{model} serves most of the text ({shares})"
         serves = message("scripts.served", most, model=active.name, shares=shares)

@@ -22,13 +22,6 @@ NAMES: Mapping[str, str] = {
     CJK: message("script.cjk", "Japanese or Korean"),
     OTHER: message("script.other", "another script"),
 }
-# The provider whose default model serves each script.
-PROVIDERS: Mapping[str, str] = {
-    LATIN: "builtin",
-    HAN: "builtin",
-    CJK: "fastembed",
-    OTHER: "fastembed",
-}
 # The same for whoever is to write in them.
 LANGUAGES: Mapping[str, str] = {
     LATIN: "English or another language in Latin letters",
@@ -38,16 +31,7 @@ LANGUAGES: Mapping[str, str] = {
 }
 LEAST = 0.01  # the least share of passages without a vector that is reported
 FEW, SHARE_NAMED = 200, 0.05  # passages looked at, and the share from which a script is one of the notes
-
-
-class Shares(NamedTuple):
-    """How many passages were looked at, and which share of them is in what script, 0..1."""
-
-    passages: int
-    latin: float = 0.0
-    han: float = 0.0
-    cjk: float = 0.0
-    other: float = 0.0
+Shares = Mapping[str, float]  # of the passages with letters in each script, 0..1; empty without any
 
 
 class Advice(NamedTuple):
@@ -62,33 +46,32 @@ class Advice(NamedTuple):
 
 
 def shares(index: Index, sample: int = SAMPLE) -> Shares:
-    """Look at a sample of the passages; those without letters are not counted. Raises IndexUnavailable."""
+    """Look at a sample of the passages. Raises IndexUnavailable."""
     last = index.statistics().last_passage
     wanted = range(1, last + 1, max(1, last // sample))
     scripts = [script_of(candidate.text) for candidate in index.passages(wanted)]
-    counts = {name: scripts.count(name) for name in NAMES}
-    total = sum(counts.values())
-    return Shares(total, *(counts[name] / total for name in NAMES)) if total else Shares(0)
+    total = sum(map(scripts.count, NAMES))
+    return {name: scripts.count(name) / total for name in NAMES} if total else {}
 
 
 def named(store: Store) -> tuple[str, ...]:
     """Name the languages of the notes for a writer who is to match them; empty if unknown."""
-    found = Shares(0)
+    found: Shares = {}
     with suppress(IndexUnavailable):  # the search itself says so
         store.settle()
         if store.empty:
             store.freshen()
         found = shares(store.index, FEW)
-    return tuple(LANGUAGES[name] for name in NAMES if getattr(found, name) >= SHARE_NAMED)
+    return tuple(LANGUAGES[name] for name, share in found.items() if share >= SHARE_NAMED)
 
 
 def advise(found: Shares, served: Collection[str]) -> Advice | None:
     """Return a warning if a share of the text is in scripts that a model does not serve, or None."""
-    amounts = {name: getattr(found, name) for name in NAMES if not serves(served, name)}
+    amounts = {name: share for name, share in found.items() if not serves(served, name)}
     missed = sum(amounts.values())
     if missed < LEAST:
         return None
     largest = max(amounts, key=lambda name: amounts[name])
     foreign = "{share:.0%} of the passages have no vector: their script is not served ({script})"
     told = message("scripts.foreign", foreign, share=missed, script=NAMES[largest])
-    return Advice(told, PROVIDERS[largest], missed > MOST)
+    return Advice(told, "builtin" if largest in (LATIN, HAN) else "fastembed", missed > MOST)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from stat import S_ISREG
 
 from commonplace.base import fork, paths, remedies
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
@@ -19,14 +18,7 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import changes, rules, vectors
 from commonplace.index.base import ALL, Index
-from commonplace.index.sqlite.opening import (
-    Opened,
-    answers,
-    discard,
-    in_memory,
-    open_index,
-    unusable,
-)
+from commonplace.index.sqlite.opening import Opened, discard, in_memory, open_index, unusable
 from commonplace.index.sqlite.schema import is_damage
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
@@ -85,7 +77,10 @@ class Store:
         self.sources = list(sources)
         self.chunks = chunks
         self.notices: list[str] = []  # of files, as the last sync noted them; filled by `stale`
-        self._path, self._lock, self.remote = path, lock, remote
+        self._path, self.remote = path, remote
+        # The locks of those who write the index, and of those who embed, who write in between.
+        self._lock = Path(lock)
+        self._vectors_lock = self._lock.with_name(f"vectors-{self._lock.name}")
         self._identity = rules.identity(chunks)
         self._contexts, self._patience = contexts or {}, patience
         self._opened: Opened | None = None
@@ -93,7 +88,7 @@ class Store:
         self._inode, self._version = 0, 0
         self._retry_at = 0.0
         self._holds_until, self._held = 0.0, 0
-        self._written: set[str] = set()  # own notes that were written since; an empty name is any of them
+        self._is_written = False  # own notes, since the last comparison
         self._unread: list[tuple[str, str]] = []  # notes and folders that could not be read, and why
         self._away: list[str] = []  # warnings about missing collections
         self._of_parent: list[object] = []
@@ -110,13 +105,16 @@ class Store:
     def opened(self) -> Opened:
         """The open index, opened now if it was not."""
         if self._opened is None:
-            root = paths.locked_folder(Path(self._lock))
+            root = paths.locked_folder(self._lock)
             told = paths.tighten(paths.Workspace(root) if root else None)
-            server = self.remote()
-            opened = (server.open_index if server else open_index)(self._path, self._identity)
-            self._take(opened._replace(warnings=(*told, *opened.warnings)) if told else opened)
+            opened = self._open()
+            self._take(opened._replace(warnings=(*told, *opened.warnings)))
         assert self._opened is not None
         return self._opened
+
+    def _open(self) -> Opened:
+        server = self.remote()
+        return (server.open_index if server else open_index)(self._path, self._identity)
 
     @property
     def index(self) -> Index:
@@ -152,30 +150,25 @@ class Store:
     def settle(self, retry_s: float = RETRY_S) -> None:
         """Before a piece of work: open anew what was replaced, deleted, or can be had again.
 
-        From here to the next call `index` and `vectors` belong together. Whether a file can be used again
-        that could not be is looked at every `retry_s` seconds, without waiting for its lock.
+        From here to the next call `index` and `vectors` belong together. Whether a file or a server can be
+        used again that could not be is looked at every `retry_s` seconds.
         """
-        if self._opened is None:
+        opened = self._opened
+        if opened is None:
             return
-        if self._opened.away and time.monotonic() >= self._retry_at + retry_s:
+        if opened.in_memory or opened.away:
+            if time.monotonic() >= self._retry_at + retry_s:
+                self._retry_at = time.monotonic()
+                again = self._open()
+                if not again.in_memory:
+                    self._take(again)
+                else:
+                    again.index.close()
+            return
+        # A write to one that must be rebuilt was most likely the rebuild.
+        is_written = opened.index.rebuild_reason is not None and opened.index.version != self._version
+        if inode(opened.index.path) != self._inode or is_written:
             self.close()
-        elif not self._opened.in_memory:
-            index = self._opened.index
-            # A write to one that must be rebuilt was most likely the rebuild.
-            is_written = index.rebuild_reason is not None and index.version != self._version
-            if inode(index.path) != self._inode or is_written:
-                self.close()
-        elif time.monotonic() >= self._retry_at + retry_s:
-            self._retry_at = time.monotonic()
-            self._try_file()
-
-    def _try_file(self) -> None:
-        if answers(self._path):
-            again = open_index(self._path, self._identity)
-            if again.in_memory:
-                again.index.close()
-            else:
-                self._take(again)
 
     def begin_with(self, other: Store) -> None:
         """Take on the vectors of another index. Raises IndexUnavailable if one is away."""
@@ -204,36 +197,34 @@ class Store:
         self._version = opened.index.version if opened.index.rebuild_reason is not None else 0
         self._retry_at = time.monotonic()
 
-    def recover(self, error: IndexUnavailable) -> None:
-        """After a failure in use: begin a damaged index anew, serve from memory in every other case.
-
-        One on a server is opened again, or the file in its place.
-        """
-        self.close()
-        if (server := self.remote()) and error.path == server.url:
-            return
-        if is_damage(error.reason):
-            try:
-                self._take(discard(error.path, self._identity, error.reason))
-                return
-            except IndexUnavailable as again:
-                error = again
-        self._take(unusable(self._identity, error.reason))
-
     def ask(self, work: Callable[[], T]) -> T:
-        """Ask something of the index, and once more where it turns out to be damaged; see `recover`.
+        """Ask something of the index, and once more where it turns out that it cannot be used.
 
         Raises what `work` does.
         """
-        for last in (False, True):
-            self.settle()
-            try:
-                return work()
-            except IndexUnavailable as error:
-                if last:
-                    raise
-                self.recover(error)
-        raise AssertionError("never comes here")
+        self.settle()
+        try:
+            return work()
+        except IndexUnavailable as error:
+            self._recover(error)
+        self.settle()
+        return work()
+
+    def _recover(self, error: IndexUnavailable) -> None:
+        """Begin a damaged index anew, serve from memory in every other case; open a server's again."""
+        self.close()
+        if (server := self.remote()) and error.path == server.url:
+            return
+        try:
+            self._take(self._begun_anew(error))
+        except IndexUnavailable as again:
+            self._take(unusable(self._identity, again.reason))
+
+    def _begun_anew(self, error: IndexUnavailable) -> Opened:
+        """Return a new index in the place of a damaged one. Raises the error of another one."""
+        if not is_damage(error.reason):
+            raise error
+        return discard(error.path, self._identity, error.reason)
 
     # --- freshness ----------------------------------------------------------------------------------
 
@@ -246,9 +237,9 @@ class Store:
         self.sources = [*map(archived, self.sources)]
         return look(self.sources)
 
-    def written(self, path: str = "") -> None:
-        """Read an own note that was written at the next search; without a path compare all files then."""
-        self._written.add(path)
+    def written(self) -> None:
+        """Compare the files at the next search: an own note, or any of them, was written."""
+        self._is_written = True
 
     def freshen(self) -> int:
         """Re-read changed files if that is cheap; return how many files are still stale.
@@ -257,15 +248,13 @@ class Store:
         others. An index that is empty, or in memory, reads all files.
         """
         self.settle()
-        written: set[str] = set()
-        while self._written:  # another thread may add to it
-            written.add(self._written.pop())
-        if time.monotonic() < self._holds_until and (not written or self._read_notes(written)):
+        is_written, self._is_written = self._is_written, False  # another thread may set it again
+        if time.monotonic() < self._holds_until and not is_written:
             return self._held
         started = time.thread_time()
         listings = self._look()
         took_s = time.thread_time() - started
-        stale = self._compare(listings, WRITTEN_WAIT_S if written else 0)
+        stale = self._compare(listings, WRITTEN_WAIT_S if is_written else 0)
         if took_s > SLOW_SCAN_S:
             self._holds_until = time.monotonic() + min(SCAN_HOLDS_S, SCAN_HOLDS * took_s)
             self._held = stale
@@ -324,25 +313,6 @@ class Store:
         few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
         return few or self.in_memory
 
-    def _read_notes(self, written: set[str]) -> bool:
-        """Read own notes that were written while a comparison holds; return False if all are to be compared.
-
-        That is so for a new note, and where these cannot be read now.
-        """
-        index, own = self.index, self.sources[0]
-        manifest, root, found = index.manifest(), os.path.realpath(own.root), list[FileState]()
-        for path in written:
-            try:
-                status = os.stat(f"{root}/{path}", follow_symlinks=False)
-            except OSError:
-                return False
-            if (own.name, path) not in manifest or not S_ISREG(status.st_mode):
-                return False
-            absolute = f"{root}/{path}"
-            found.append(FileState(own.name, path, absolute, status.st_mtime_ns, status.st_size))
-        difference = changes.Difference([], found, [])
-        return index.rebuild_reason is None and self._try_read(found, WRITTEN_WAIT_S, difference)
-
     def stale(self) -> int:
         """Count the files that differ from the index by size and time, without reading them."""
         from commonplace.index import reading
@@ -373,30 +343,28 @@ class Store:
         told = "{n:,} notes or folders cannot be read, so nothing new in them is found: {first}"
         return (message("notes.unread", told, n=number, first=first),)
 
-    def _try_read(
-        self, states: Sequence[FileState], wait_s: float, difference: changes.Difference | None = None
-    ) -> bool:
+    def _try_read(self, states: Sequence[FileState], wait_s: float) -> bool:
         """Read files in passing; return whether that was possible, otherwise the index answers as it is."""
-        if self.in_memory:
-            self._read(states, difference)
-            return True
-        return self._attempt(lambda: self._read(states, difference), wait_s)
-
-    def _read(self, states: Sequence[FileState], difference: changes.Difference | None = None) -> None:
         from commonplace.index import sync  # reading and cutting, which most searches do not need
 
-        report = sync.sync_text(self.index, states, self.chunks, tell, difference)
-        self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
+        def read() -> None:
+            report = sync.sync_text(self.index, states, self.chunks, tell)
+            self._unread += [(failure.path, failure.reason) for failure in report.failed]
+
+        return self._attempt(read, wait_s)
 
     def _attempt(self, work: Callable[[], object], wait_s: float = 0) -> bool:
         """Write in passing; where that is not possible, the index answers as it is.
 
         Raises IndexUnavailable for an index that is damaged or empty: then only the files can answer.
         """
+        if self.in_memory:
+            work()
+            return True
         if self.index.readonly:
             return False
         try:
-            with self._locked(wait_s):
+            with locked(self._lock, wait_s):
                 work()
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
@@ -406,19 +374,6 @@ class Store:
             return False  # a full disk or a locked file
         return True
 
-    def _locked(self, timeout_s: float) -> AbstractContextManager[None]:
-        return locked(self._own_lock, timeout_s=timeout_s)
-
-    @property
-    def _own_lock(self) -> Path:
-        """The lock of this index, among the programs of this machine."""
-        return Path(self._lock)
-
-    @property
-    def _vectors_lock(self) -> Path:
-        """The lock of those who embed, who write under the other one in between."""
-        return self._own_lock.with_name(f"vectors-{self._own_lock.name}")
-
     def filling(self) -> AbstractContextManager[None]:
         """Hold the lock of those who embed. Raises NoteUnreadable where another process keeps it."""
         return locked(self._vectors_lock, SYNC_WAIT_S)
@@ -426,7 +381,7 @@ class Store:
     @property
     def syncing(self) -> bool:
         """True if a process fills the index now, so that another sync is not needed."""
-        locks = (self._own_lock, self._vectors_lock, f"{self._path}.batches")
+        locks = (self._lock, self._vectors_lock, f"{self._path}.batches")
         return not self.in_memory and any(is_held(lock) for lock in locks)
 
     @property
@@ -468,7 +423,7 @@ class Store:
         from commonplace.providers.embedding.base import batching
 
         self._settle_to_write()
-        with self._locked(SYNC_WAIT_S):
+        with locked(self._lock, SYNC_WAIT_S):
             report = self._sync_text(progress, patient, drop)
             embedder = load(self.vectors)
             if embedder is None:
@@ -478,7 +433,7 @@ class Store:
         with self.filling():  # a search may read what was written meanwhile
             filled = sync.sync_vectors(
                 self.vectors, embedder, progress, (lambda: True) if told else stop,
-                writing=lambda: self._locked(SYNC_WAIT_S),
+                writing=lambda: locked(self._lock, SYNC_WAIT_S),
             )  # fmt: skip
         return replace(
             report,
@@ -496,7 +451,7 @@ class Store:
         Raises as `sync` does, but for what a model may fail with.
         """
         self._settle_to_write()
-        with self._locked(SYNC_WAIT_S):
+        with locked(self._lock, SYNC_WAIT_S):
             self._sync_text(progress)
             embedder = load(self.vectors)
             texts = self.vectors.missing(embedder, self._contexts).values() if embedder else ()
@@ -532,9 +487,7 @@ class Store:
                 found, _ = changes.patient(found, self.index.manifest(), self._patience)
             report = sync.sync_text(self.index, found, self.chunks, progress)
         except IndexUnavailable as error:
-            if not is_damage(error.reason):
-                raise
-            self._take(discard(error.path, self._identity, error.reason))
+            self._take(self._begun_anew(error))
             report = sync.sync_text(self.index, states(listings), self.chunks, progress)
         return replace(report, warnings=(*self.opened.warnings, *self.unread(), *report.warnings))
 

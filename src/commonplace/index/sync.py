@@ -42,16 +42,15 @@ def sync_text(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress = silent,
-    difference: Difference | None = None,
 ) -> SyncReport:
-    """Bring text and full text up to the files found by a scan, or to what is known to differ of them.
+    """Bring text and full text up to the files found by a scan.
 
     An index of another identity is rebuilt in one transaction; until it commits, readers see the old one.
     A passage whose text was embedded before gets that vector at once. Raises IndexUnavailable.
     """
     reason = index.rebuild_reason
     if reason is None:
-        return _update(index, states, chunk, progress, difference)
+        return _update(index, states, chunk, progress)
     with index.transaction(anew=True):
         report = _update(index, states, chunk, progress)
         Vectors(index).prune()
@@ -63,7 +62,6 @@ def _update(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress,
-    difference: Difference | None = None,
 ) -> SyncReport:
     manifest = index.manifest()
     if others := reread(manifest, states, index.meta.get(FORMATS)):
@@ -71,7 +69,7 @@ def _update(
         manifest = index.manifest()
     if (told := formats(states)) and told != index.meta.get(FORMATS):
         index.meta[FORMATS] = told
-    difference = difference or compare(states, manifest)
+    difference = compare(states, manifest)
     reader = Reader(manifest, chunk)
     last = index.write(reader.batches([*difference.fresh, *difference.suspect], progress))
     gone = [key for key in difference.gone if (key[0], transcript_name(key[1])) not in reader.unread]

@@ -242,7 +242,7 @@ class Answerer:
         if not self._ranking.gated or not self._levels.is_due(index):
             return []
         shares = scripts.shares(index)
-        amounts = {"en": shares.latin, "zh": shares.han + shares.cjk}
+        amounts = {"en": shares.get("latin", 0), "zh": shares.get("han", 0) + shares.get("cjk", 0)}
         held = [name for name, share in amounts.items() if share >= scripts.SHARE_NAMED]
         return [
             (name, model if model is not None and (name == "en" or serves(model.scripts, HAN)) else None)

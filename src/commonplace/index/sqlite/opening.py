@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
 
-from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.base.messages import message
-from commonplace.base.paths import root_of
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Index
 from commonplace.index.sqlite import schema
@@ -68,17 +65,6 @@ def unusable(identity: Mapping[str, str], reason: str) -> Opened:
 def in_memory(identity: Mapping[str, str], warning: str) -> Opened:
     """Return an empty index that lives as long as the process, to be filled by scanning the files."""
     return Opened(SqliteIndex(":memory:", identity), in_memory=True, warnings=(warning,))
-
-
-def answers(path: str) -> bool:
-    """Return whether the index at `path` can be read, or does not exist yet; never wait for a lock."""
-    if not os.path.lexists(path):
-        return True
-    try:
-        with schema.translated(path), closing(connect(root_of(path), path)) as connection:
-            return schema.exists(connection)
-    except IndexUnavailable:
-        return False
 
 
 def _open_or_repair(path: str, identity: Mapping[str, str]) -> Opened:
