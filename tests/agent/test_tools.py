@@ -215,6 +215,15 @@ def test_layers_show_less_and_less(memory: Memory) -> None:
     assert "#" in texts["index"]
 
 
+def test_a_snippet_is_the_rows_that_answer(memory: Memory, workspace: Path) -> None:
+    lines = [*(f"- Line {n} of the list." for n in range(30)), "- The walnut desk is Lin's.", "- The end."]
+    (workspace / "memory" / "2026-03-01.md").write_text("# 2026-03-01\n\n" + "\n".join(lines) + "\n")
+    answer = call(memory, "memory_search", {"query": "walnut desk", "layer": "snippet", "limit": 1})
+    (hit,) = answer.data["hits"]
+    assert "The walnut desk is Lin's." in hit["text"]
+    assert hit["text"].count("\n") < 4
+
+
 def test_an_answer_stays_inside_its_budget(memory: Memory, workspace: Path) -> None:
     lines = [f"- Deploy number {n}: {'it went out late and nobody minded. ' * 4}" for n in range(60)]
     (workspace / "memory" / "2026-03-01.md").write_text("# 2026-03-01\n\n" + "\n\n".join(lines) + "\n")

@@ -466,7 +466,7 @@ PARSERS: dict[str, Parser] = {
     "search.pack.compose": lambda text: pack.compose(_hits(text), 1500),
     "search.pack.compose, one": lambda text: pack.compose([_hit(text)], 1500),
     "search.pack.framed": lambda text: pack.framed([_hit(text)], text),
-    "search.pack.snippet": lambda text: pack.snippet(_hit(text), screen.matcher(["tea", "a"])),
+    "render.hits.passage": lambda text: hits.passage(text, screen.PLAIN, screen.matcher(["tea", "a"]), 4),
     "search.ranking.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),

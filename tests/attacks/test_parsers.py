@@ -117,7 +117,7 @@ def test_every_family_and_every_text_is_met() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("search.pack.snippet", "newline"),
+        ("render.hits.passage", "newline"),
         ("upkeep.rollup.compose", "fence in an item"),
         ("upkeep.rollup.compose", "items of words that begin alike"),
         ("lifecycle.consolidation.standing.read", "nested list of tabs"),

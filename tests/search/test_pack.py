@@ -65,6 +65,23 @@ def test_a_block_is_short_where_nothing_clearly_answers() -> None:
         assert len(block.hits) == held
 
 
+def scored(place: int, score: float) -> Hit:
+    return replace(hit("a.md", place, place, f"passage {place}", (f"H{place}",)), score=score)
+
+
+def test_where_the_answer_is_a_guess_that_is_left_out_the_rest_is_weak() -> None:
+    guess = replace(scored(1, 0.9), labels=("tentative",))
+    rest = [scored(10 * n, 0.3) for n in range(1, 20)]
+    result = SearchResult("passage", (guess, *rest), 2, 0)
+    found = recall(result, 4000, Settings())
+    assert (found.weak, len(found.hits), found.tentative) == (True, WEAK_HITS, 1)
+    assert recall(result, 4000, Settings(), strict=True).text == ""
+    called = replace(result, weak=True)
+    assert recall(called, 4000, Settings(), strict=True).hits
+    beside = SearchResult("passage", (guess, scored(200, 0.8), *rest), 2, 0)
+    assert not recall(beside, 4000, Settings()).weak
+
+
 def test_a_weak_hit_does_not_fill_the_budget() -> None:
     meant = (Factor("meaning", 0.1),)
     best, weak = (replace(hit("a.md", n, n, f"text {n}"), factors=meant) for n in (1, 2))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +14,6 @@ from commonplace.config.settings import LAYERS
 from commonplace.types.results import WEAKLY
 
 if TYPE_CHECKING:
-    import re
     from contextlib import AbstractContextManager
 
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
@@ -109,20 +107,21 @@ def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequ
 
     `given` are citations of passages that the conversation holds already, which are named alone.
     """
-    from commonplace.render import screen
-    from commonplace.search import pack
+    from commonplace.render import hits, screen
     from commonplace.search.query import parse
 
-    @cache
-    def pattern() -> re.Pattern[str] | None:
-        return screen.matcher(parse(query).marked)
+    marked = parse(query).marked if layer != "index" else ()
+
+    def rows(text: str) -> str:
+        shown = hits.passage(text, screen.PLAIN, screen.matcher(marked), hits.PASSAGE_ROWS)
+        return "\n".join(row.removeprefix(hits.INDENT) for row in shown)
 
     blocks: list[str] = []
     data: list[dict[str, Any]] = []
     room = budget - estimates.about(framed(""))
     for hit in result.hits:
         for lower in LAYERS[LAYERS.index(layer) :]:
-            shown = pack.snippet(hit, pattern()) if lower == "snippet" else hit
+            shown = replace(hit, text=rows(hit.text)) if lower == "snippet" else hit
             block = f"{len(blocks) + 1}. {_block(shown, lower)}"
             if (tokens := estimates.about(block + "\n")) <= room:
                 room -= tokens

@@ -16,11 +16,11 @@ from commonplace.config.settings import Recall as Settings
 from commonplace.markdown import fences
 from commonplace.redaction.recalled import CLOSING, OPENING, disarm
 from commonplace.render import screen
-from commonplace.search.dedupe import SENTENCE, Repeats
+from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit, Recall, SearchResult
 from commonplace.types.results import WEAK
 
-SNIPPET_TOKENS, _WORD = 40, 80  # at most: tokens of a snippet, characters of a word
+_WORD = 80  # characters of a word, at most
 _SENTENCE_END, _CLAUSE_END, _WORD_END = (
     lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]"), lazy(r"\S(?=\s)"),
 )  # fmt: skip
@@ -152,49 +152,6 @@ def numbered(hits: Sequence[Hit]) -> str:
 # --- hits cut ---------------------------------------------------------------------------------------------
 
 
-def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
-    """Cut a hit to the sentences (no blank ones) with most words of the question, and its lines to theirs."""
-    whole = hit.text
-    if tokens.about(whole) <= SNIPPET_TOKENS:
-        return hit
-    parts = [found.span() for found in SENTENCE.finditer(whole) if not found[0].isspace()] or [(0, 0)]
-    weights = [len(screen.matches(whole[slice(*part)], pattern)) for part in parts]
-    first = last = weights.index(max(weights))
-
-    def fits(first: int, last: int) -> bool:
-        return tokens.about(whole[parts[first][0] : parts[last][1]].strip()) <= SNIPPET_TOKENS
-
-    while last + 1 < len(parts) and fits(first, last + 1):
-        last += 1
-    while first and fits(first - 1, last):
-        first -= 1
-    start, text = parts[first][0], whole[parts[first][0] : parts[last][1]]
-    if not fits(first, last):
-        begin, text = _around(text, pattern)
-        start += begin
-    line = hit.start_line + whole.count("\n", 0, start) - hit.lead
-    line += len(text) - len(text.lstrip("\n"))
-    text = text.strip("\n").rstrip()
-    ends = max(hit.start_line, min(hit.end_line, line + text.count("\n")))
-    begins = max(hit.start_line, min(line, hit.end_line))
-    return replace(hit, text=fences.closed(text), start_line=begins, end_line=ends, lead=0)
-
-
-def _around(text: str, pattern: re.Pattern[str] | None) -> tuple[int, str]:
-    """A long sentence cut around the first word of the question that it holds, with ellipses."""
-    found = screen.matches(text, pattern)
-    word = found[0] if found else (0, 0)
-    begin = max(0, word[0] - SNIPPET_TOKENS // 2)
-    if begin and (gap := re.compile(r"(?<=\s)\S").search(text, begin, word[1])):
-        begin = gap.start()
-    room = 4 * SNIPPET_TOKENS - 2  # without the ellipses
-    lengths = range(1, len(text) - begin + 1)
-    length = bisect_left(lengths, True, key=lambda n: tokens.quarters(text[begin : begin + n]) > room)
-    end = _break(text, word[1], begin + length)
-    before, after = "…" if begin else "", "…" if end < len(text) else ""
-    return begin, f"{before}{text[begin:end].strip()}{after}"
-
-
 def shortened(hit: Hit, budget: int) -> Hit | None:
     """Cut the text of a hit, at lines where possible, until a block with it alone fits; None if it cannot.
 
@@ -216,17 +173,17 @@ def shortened(hit: Hit, budget: int) -> Hit | None:
     if hit.text[:lines].strip():
         return begun(lines, f"\n{screen.ELLIPSIS}")
     line = hit.text.partition("\n")[0][: 4 * budget + _WORD]  # a token has at most four characters
-    length = _break(line, 0, most(range(1, len(line)), screen.ELLIPSIS))
+    length = _break(line, most(range(1, len(line)), screen.ELLIPSIS))
     return begun(length, screen.ELLIPSIS) if any(map(str.isalnum, line[:length])) else None
 
 
-def _break(text: str, start: int, longest: int) -> int:
+def _break(text: str, longest: int) -> int:
     """Where to cut a text: behind a sentence or a clause that keeps half of what fits, else behind a word."""
     if longest >= len(text):
         return len(text)
     text = text[: longest + 1]  # what follows decides where a word ends
     for pattern, least in ((_SENTENCE_END, longest // 2), (_CLAUSE_END, longest // 2), (_WORD_END, 0)):
-        ends = [found.end() for found in pattern.finditer(text, start)]
+        ends = [found.end() for found in pattern.finditer(text)]
         ends = [end for end in ends if max(1, least) <= end <= longest]
         if ends and any(map(str.isalnum, text[: ends[-1]])):
             return ends[-1]
