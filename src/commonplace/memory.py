@@ -37,9 +37,8 @@ from commonplace.search import union
 from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.journal import count_late as count_late
-from commonplace.search.lab import DEFAULT as NO_LAB
-from commonplace.search.lab import Lab as Lab
 from commonplace.search.ranking import chosen
+from commonplace.search.request import Lab as Lab
 from commonplace.search.request import Request, check_time, check_whole
 from commonplace.storage import state
 from commonplace.types.progress import Progress, silent
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
     from commonplace.providers.embedding.base import Embedder
-    from commonplace.search.generation import Writer
     from commonplace.types import (
         Answer,
         Cited,
@@ -130,7 +128,7 @@ class Memory:
         self._others = {
             name: _Other(folder, agent, overrides) for name, folder in (reach.others if reach else {}).items()
         }
-        lab = lab or NO_LAB
+        lab = lab or Lab()
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
         self._store = self._make_store()
@@ -141,7 +139,6 @@ class Memory:
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
-        self._writer: Writer | None = None  # of answers, once one is asked for
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = fork.renewed(threading.RLock())
         self._waits = False  # whether entries of ours wait for notes that another program was writing
@@ -605,16 +602,14 @@ class Memory:
         """
         from datetime import date
 
-        from commonplace.search.generation import Writer
+        from commonplace.search import generation
 
         self.workspace.check_there()
-        with self._lock:
-            writer = self._writer = self._writer or Writer(self.workspace, self.settings)
-        writer.check(text)
+        generation.check(self.settings, text)
         recall = self.recall(
             text, budget=budget, collections=collections, now=now, as_of=as_of, strict=strict
         )
-        return writer.answer(recall, _day(as_of, now) or now or date.today())
+        return generation.answer(self._answerer.llm, recall, _day(as_of, now) or now or date.today())
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]`, `#docid`, `[[Note#Heading]]`, `Note#^block`.
@@ -809,15 +804,11 @@ class Memory:
     def _answer(self, request: Request) -> SearchResult:
         """Answer a question from this workspace, or from all that are asked."""
         if not self._others:
-            return self._answer_here(request)
+            return self._answerer.answer(request)
         limit = self.settings.search.limit if request.limit is None else request.limit
-        asks = {self.name: self._answer_here}
+        asks = {self.name: self._answerer.answer}
         asks |= {name: other.answer for name, other in self._others.items()}
         return union.search(request, limit, asks)
-
-    def _answer_here(self, request: Request) -> SearchResult:
-        self.workspace.check_there()
-        return self._answerer.answer(request)
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
         """What each further workspace answers, by name, and what failed, in words."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from commonplace.index.store import Store
     from commonplace.providers.embedding.base import Embedder, Floats, Kind
     from commonplace.providers.embedding.selector import CurrentModel
-    from commonplace.search.expansion import Expander
+    from commonplace.providers.llm.client import Client
     from commonplace.search.request import Outcome, Request
     from commonplace.types import Hit, Level, Status
 
@@ -64,7 +64,7 @@ class Answerer:
         self._lock = lock
         self._readers = Readers(settings, current.ledger)
         self._levels = confidence.Levels(config.reference(settings))
-        self._expander: Expander | None = None
+        self._llm: Client | None = None
 
     def close(self) -> None:
         """Close what rerankers keep open; they are opened again when they are needed."""
@@ -90,6 +90,7 @@ class Answerer:
         Raises UnknownCollection, ConfigError for a value outside its limits and a filter that means nothing;
         IndexUnavailable.
         """
+        self._workspace.check_there()
         request.check([source.name for source in self.store.sources])
         search = self._settings.search
         request = request._replace(
@@ -101,11 +102,18 @@ class Answerer:
             return self._answer_once(request)[0]
         from commonplace.search import expansion
 
-        with self._lock:
-            if self._expander is None:
-                self._expander = expansion.Expander(self._workspace, self._settings, self._languages)
         # Other questions do not wait while a language model widens this one.
-        return expansion.search(self._expander, request, self._answer_once, always=expand == "on")
+        expander = expansion.Expander(self._settings, self._languages, self.llm)
+        return expansion.search(expander, request, self._answer_once, always=expand == "on")
+
+    def llm(self) -> Client:
+        """Return the language model of the settings, opened once; one must be set. Raises as it is opened."""
+        from commonplace.providers import opening
+
+        with self._lock:
+            self._llm = self._llm or opening.open_llm(self._workspace, self._settings)
+            assert self._llm is not None
+            return self._llm
 
     def _answer_once(self, request: Request) -> tuple[SearchResult, Outcome]:
         with self._lock:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
+from itertools import groupby, zip_longest
 from threading import Thread
 
 from commonplace import language
@@ -324,13 +324,9 @@ def listing(index: Index, scope: Scope, days: Dated, limit: int, *, struck: bool
         foreign = own.collection != WORKSPACE_COLLECTION
         return (day(passage), foreign, own.collection, own.path, passage.start_line, passage.id)
 
-    listed = sorted(telling(passages), key=place)
-    counts = Counter[str]()
-    turns: dict[int, int] = {}  # of each passage how many of its day stand before it
-    for passage in listed:
-        turns[passage.id] = counts[day(passage)]
-        counts[day(passage)] += 1
-    return sorted(sorted(listed, key=lambda passage: turns[passage.id])[:limit], key=place)
+    each_day = [[*own] for _, own in groupby(sorted(telling(passages), key=place), day)]
+    by_turns = [one for turn in zip_longest(*each_day) for one in turn if one]
+    return sorted(by_turns[:limit], key=place)
 
 
 def telling(passages: Sequence[Candidate]) -> list[Candidate]:

@@ -137,26 +137,14 @@ class Levels:
         return level
 
     def _read(self, index: Index) -> dict[str, Any]:
-        try:
+        """What the index notes of these collections; if damaged or old, what it could not be given."""
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
             noted = json.loads(index.meta.get(META) or "{}")
-        except ValueError:
-            noted = {}
-        if not isinstance(noted, dict) or not _is_whole(noted):
-            return self._unkept
-        known = noted.get("version") == VERSION and noted.get("reference") == self._reference
-        return noted if known else self._unkept
-
-
-def _is_whole(noted: dict[str, Any]) -> bool:
-    """Whether an index notes what `measure` does: pairs of numbers, levels above 0."""
-    amounts, levels = noted.get("amounts"), noted.get("levels")
-    if not isinstance(levels, dict) or not _is_pair(amounts):
-        return False
-    return all(_is_pair(level) and min(level) > 0 for level in levels.values())
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(one) in (int, float) for one in value)
+            sums = [passages + vectors for passages, vectors in [noted["amounts"]]]
+            whole = all(min(own, reference) > 0 for own, reference in noted["levels"].values())
+            if sums and whole and (noted["version"], noted["reference"]) == (VERSION, self._reference):
+                return dict(noted)
+        return self._unkept
 
 
 def _amounts(index: Index) -> tuple[int, int]:

@@ -10,11 +10,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import stopwords
 from commonplace.language.scripts import is_wide
 from commonplace.providers.llm import prompting
@@ -26,7 +26,6 @@ from commonplace.search.query import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
-    from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.providers.llm.client import Client
     from commonplace.search.request import Outcome, Request
@@ -50,23 +49,17 @@ _TYPED = re.compile(
 Answer = Callable[["Request"], "tuple[SearchResult, Outcome]"]
 
 
-class Expander:
-    """Asks the language model of the settings, opened once, for whoever searches a workspace."""
+class Expander(NamedTuple):
+    """Asks a language model for further lines; `languages` looks up those of the notes."""
 
-    def __init__(
-        self, workspace: Workspace, settings: Settings, languages: Callable[[], Sequence[str]]
-    ) -> None:
-        """Bind to settings and to the lookup of the notes' languages; the model is opened when needed."""
-        self._workspace, self._settings, self._languages = workspace, settings, languages
-        self.is_set = settings.llm.provider != "none"  # whether there is a language model to ask
+    settings: Settings
+    languages: Callable[[], Sequence[str]]
+    llm: Callable[[], Client]
 
-    @cached_property
-    def _llm(self) -> Client:
-        from commonplace.providers import opening
-
-        llm = opening.open_llm(self._workspace, self._settings)
-        assert llm is not None
-        return llm
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a language model to ask."""
+        return self.settings.llm.provider != "none"
 
     def expand(self, text: str) -> tuple[tuple[Line, ...], str]:
         """Ask for further lines; return them, and a warning if there are not any."""
@@ -77,13 +70,13 @@ class Expander:
             return (), f"{_NOT}: no language model is set; {remedies.say('models.llm.named')}"
         if MARK in text or holds_secret(text) or holds_secret(question):
             return (), f"{_NOT}: it holds what looks like a secret, so it was sent to nobody"
-        languages = self._languages()
+        languages = self.languages()
         written = " and ".join(languages) or "the language of the question"
         try:
-            answer = self._llm.complete(
+            answer = self.llm().complete(
                 prompting.load("expand").messages(question=question, languages=written),
                 max_tokens=MAX_TOKENS,
-                deadline_s=self._settings.limits.wait_s,
+                deadline_s=self.settings.limits.wait_s,
                 purpose=PURPOSE,
             )
         except CommonplaceError as error:

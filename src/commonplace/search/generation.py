@@ -7,10 +7,9 @@ it did not get are taken out and named.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commonplace.base.errors import ConfigError, NoModel
@@ -24,7 +23,6 @@ from commonplace.search import pack, wording
 from commonplace.types import Answer, Recall
 
 if TYPE_CHECKING:
-    from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.providers.llm.base import Completion
     from commonplace.providers.llm.client import Client
@@ -51,53 +49,40 @@ class Cited(NamedTuple):
     invented: tuple[int, ...]
 
 
-class Writer:
-    """Asks the language model of the settings, opened once, for whoever asks a workspace."""
+def check(settings: Settings, text: str) -> None:
+    """Raise NoModel without a language model, ConfigError for a question with a secret."""
+    if settings.llm.provider == "none":
+        raise NoModel("an answer")
+    if isinstance(text, str) and holds_secret(text):
+        told = "holds what looks like a secret, so it was sent to nobody; ask without it"
+        raise ConfigError("text", told)
 
-    def __init__(self, workspace: Workspace, settings: Settings) -> None:
-        """Bind to settings; the model is opened for the first answer."""
-        self._workspace, self._settings = workspace, settings
 
-    @cached_property
-    def _llm(self) -> Client:
-        from commonplace.providers import opening
+def answer(open_llm: Callable[[], Client], recall: Recall, today: date) -> Answer:
+    """Answer from a recall; without hits the model is not opened.
 
-        llm = opening.open_llm(self._workspace, self._settings)
-        assert llm is not None
-        return llm
-
-    def check(self, text: str) -> None:
-        """Raise NoModel without a language model, ConfigError for a question with a secret."""
-        if self._settings.llm.provider == "none":
-            raise NoModel("an answer")
-        if isinstance(text, str) and holds_secret(text):
-            told = "holds what looks like a secret, so it was sent to nobody; ask without it"
-            raise ConfigError("text", told)
-
-    def answer(self, recall: Recall, today: date) -> Answer:
-        """Answer from a recall; without hits the model is not called.
-
-        Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError.
-        """
-        answer = Answer(recall.query, "", weak=recall.weak, stale=recall.stale, warnings=recall.warnings)
-        if not recall.hits:
-            return answer
-        completion = self._llm.complete(
-            messages(recall, today), max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE
-        )
-        text = screen.clean(without_thoughts(completion.text)).strip()
-        cited = Cited("", (), ()) if text.strip(" .。*`") == NOTHING else cite(text, len(recall.hits))
-        return replace(
-            answer,
-            text=cited.text,
-            citations=tuple(recall.hits[number - 1] for number in cited.numbers),
-            model=self._llm.name,
-            given=len(recall.hits),
-            invented=cited.invented,
-            tokens_in=completion.tokens_in,
-            tokens_out=completion.tokens_out,
-            warnings=(*recall.warnings, *_doubts(cited, completion)),
-        )
+    Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError.
+    """
+    answer = Answer(recall.query, "", weak=recall.weak, stale=recall.stale, warnings=recall.warnings)
+    if not recall.hits:
+        return answer
+    llm = open_llm()
+    completion = llm.complete(
+        messages(recall, today), max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE
+    )
+    text = screen.clean(without_thoughts(completion.text)).strip()
+    cited = Cited("", (), ()) if text.strip(" .。*`") == NOTHING else cite(text, len(recall.hits))
+    return replace(
+        answer,
+        text=cited.text,
+        citations=tuple(recall.hits[number - 1] for number in cited.numbers),
+        model=llm.name,
+        given=len(recall.hits),
+        invented=cited.invented,
+        tokens_in=completion.tokens_in,
+        tokens_out=completion.tokens_out,
+        warnings=(*recall.warnings, *_doubts(cited, completion)),
+    )
 
 
 def messages(recall: Recall, today: date) -> tuple[Message, ...]:

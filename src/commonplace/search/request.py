@@ -13,12 +13,17 @@ from contextlib import contextmanager
 
 from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.base.tuples import NamedTuple
+from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import READERS
+from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
+from commonplace.search.ranking import RankSettings
 from commonplace.types.results import MODES, Level, Mode
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
     from commonplace.search.query import Line
     from commonplace.search.ranking import Ranked
@@ -79,6 +84,14 @@ class Request(NamedTuple):
         for name in self.collections:
             if name not in collections:
                 raise UnknownCollection(name, list(collections))
+
+
+class Lab(NamedTuple):
+    """Of measurements: where the index lies (None: in its usual place), how notes are cut and ranked."""
+
+    index_path: Path | None = None
+    chunks: ChunkSettings = DEFAULT_CHUNKS
+    ranking: RankSettings = DEFAULT_RANKING
 
 
 def check_whole(name: str, value: object) -> None:
