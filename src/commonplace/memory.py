@@ -153,7 +153,6 @@ class Memory:
             sources(self),
             self._chunks,
             self.settings.contexts if self.settings.embedding.contexts else {},
-            (100_000, 50, 600.0),  # growth in bytes or messages, or seconds of rest, of a transcript
             lambda: None if self._index_path else opening.remote(self.workspace, self.settings.index),
         )
 

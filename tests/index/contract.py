@@ -170,13 +170,13 @@ class Contract:
         (desk,) = index.select(Scope((Matches('"walnut"'),)))
         (row,) = index.passages([desk, 10**9])
         source = row.source
-        assert index.sources([desk, 10**9]) == {desk: source}
+        assert [row.source for row in index.passages([desk, 10**9])] == [source]
         assert (row.start_line, row.end_line, row.until) == (2, 2, None)
         assert row.annotations is not None
         assert '"trigger"' in row.annotations
         assert (source.path, source.kind, source.headings) == ("MEMORY.md", "long-term", ("Facts",))
         (lamp,) = index.select(Scope((Matches('"dollars"'),)))
-        assert index.sources([lamp])[lamp].date == "2026-01-05"  # its own, not that of its note
+        assert index.passages([lamp])[0].source.date == "2026-01-05"  # its own, not that of its note
 
     # --- scopes -------------------------------------------------------------------------------------
 

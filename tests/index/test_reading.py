@@ -153,7 +153,7 @@ def test_a_private_part_that_nobody_closes_is_told(tmp_path: Path) -> None:
         write(tmp_path, f"c{number}.md", "<private>")
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reading.lines(reader.notices)[-1] == "4 more notes have a <private> that is never closed"
+    assert reading.lines(reader.notices)[-1] == "4 more like this"
 
 
 def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_note_in_another_encoding_is_told(tmp_path: Path) -> None:
         (tmp_path / f"latin{number}.md").write_bytes("Café\n".encode("latin-1"))
     reader = Reader({}, DEFAULT)
     read(reader, states(tmp_path))
-    assert reading.lines(reader.notices)[-1] == "2 more notes are not in UTF-8"
+    assert reading.lines(reader.notices)[-1] == "2 more like this"
 
 
 def test_a_name_that_holds_a_secret_is_told(tmp_path: Path) -> None:

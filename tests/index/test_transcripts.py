@@ -161,7 +161,10 @@ def test_a_file_that_cannot_be_read_is_told(followed: Followed) -> None:
 
 # --- patience ---------------------------------------------------------------------------------------------
 
-PATIENCE = (1000, 5, 600.0)
+
+@pytest.fixture(autouse=True)
+def few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "GROWN_BYTES", 1000)
 
 
 class Searched:
@@ -171,7 +174,7 @@ class Searched:
         followed = Followed(root)
         self.write, self.rest = followed.write, followed.rest
         path = str(root / "index.sqlite")
-        self.store = Store(path, str(root / "lock"), followed.sources, DEFAULT, patience=PATIENCE)
+        self.store = Store(path, str(root / "lock"), followed.sources, DEFAULT)
 
     def lines(self) -> int:
         assert self.store.freshen() == 0
@@ -184,14 +187,6 @@ def searched(tmp_path: Path):
     made = Searched(tmp_path)
     yield made
     made.store.close()
-
-
-def test_a_search_waits_until_enough_messages_came(searched: Searched) -> None:
-    searched.write("logs/a.jsonl", row("user", "Hello"))
-    assert searched.lines() == 1
-    for count, indexed in [(2, 1), (5, 1), (6, 6), (8, 6), (11, 11)]:
-        searched.write("logs/a.jsonl", row("user", "Hello") * count)
-        assert searched.lines() == indexed
 
 
 def test_a_search_waits_until_enough_bytes_came(searched: Searched) -> None:
@@ -209,7 +204,7 @@ def test_a_transcript_that_rests_is_read_although_nothing_changed_since(searched
     file = searched.write("logs/a.jsonl", row("user", "Hello") * 2)
     assert searched.lines() == 1
     assert searched.lines() == 1
-    searched.rest(file, PATIENCE[2])
+    searched.rest(file, changes.RESTED_S)
     assert searched.lines() == 2
 
 
@@ -219,7 +214,7 @@ def test_rest_is_told_by_the_clock_alone(searched: Searched) -> None:
     )
     known = {("logs", "a.jsonl"): changes.Known(4_000_000_000, 1, "x")}
     for now, waits in [(5.0, 1), (604.9, 1), (605.1, 0)]:
-        found, waiting = changes.patient([state], known, PATIENCE, now)
+        found, waiting = changes.patient([state], known, now)
         assert waiting == waits
         assert found[0] == (state._replace(mtime_ns=4_000_000_000, size=1) if waits else state)
 

@@ -277,7 +277,7 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
     sync.sync_vectors(vectors, FakeEmbedder())
     for _ in range(2):
         found = [passage for passage, _ in vectors.store.ready(of_collections(("docs",)))[0](asked, 10)]
-        assert [made.sources(found)[passage].collection for passage in found] == ["docs"]
+        assert [row.source.collection for row in made.passages(found)] == ["docs"]
 
 
 CONTEXTS = {"": "Everything.", "docs": "Papers.", "docs/1.md": "The first paper."}

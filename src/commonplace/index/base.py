@@ -351,7 +351,7 @@ class Index(Protocol):
 
     Ids of passages rise, and those of a note follow each other: later writes have higher ids, except that
     ids at the end may be used again after a deletion. Every method raises IndexUnavailable where the index
-    cannot be used. A backend subclasses this class for `sources`.
+    cannot be used.
     """
 
     path: str  # shown to people; of a file its path
@@ -397,10 +397,6 @@ class Index(Protocol):
 
     def passages(self, ids: Iterable[int]) -> list[Candidate]:
         """Return passages with their sources, in no particular order; unknown ids are left out."""
-
-    def sources(self, ids: Iterable[int]) -> dict[int, Source]:
-        """Return the sources of passages, by passage."""
-        return {row.id: row.source for row in self.passages(ids)}
 
     def select(
         self, scope: Scope, limit: int | None = None, *, struck: bool = False, newest: bool = False

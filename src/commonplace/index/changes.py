@@ -10,9 +10,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Key, Known
 from commonplace.notes.scan import EMPTY, MISSING, Away, FileState, Listing, transcript_name
 
-_BLOCK = 1 << 16
-# Growth of a transcript, in bytes or lines, or seconds of rest, from which on it is read again.
-Patience = tuple[int, int, float]
+GROWN_BYTES, RESTED_S = 50_000, 600.0  # from either on, a search reads a transcript again
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
 
@@ -119,7 +117,7 @@ def reread(manifest: Mapping[Key, Known], states: Iterable[FileState], noted: ob
 
 
 def patient(
-    states: Iterable[FileState], manifest: Mapping[Key, Known], patience: Patience, now_s: float | None = None
+    states: Iterable[FileState], manifest: Mapping[Key, Known], now_s: float | None = None
 ) -> tuple[list[FileState], int]:
     """Show transcripts that have hardly grown as the index knows them; return all files, and how many waited.
 
@@ -129,32 +127,13 @@ def patient(
     found, waiting = [], 0
     for state in states:
         known = manifest.get(state.key) if state.format else None
-        if known is not None and _waits(state, known, patience, now):
+        if known is not None and (state.mtime_ns, state.size) != known[:2] and _waits(state, known, now):
             state = state._replace(mtime_ns=known.mtime_ns, size=known.size)
             waiting += 1
         found.append(state)
     return found, waiting
 
 
-def _waits(state: FileState, known: Known, patience: Patience, now: float) -> bool:
-    size, messages, idle_s = patience
-    grown = state.size - known.size
-    if (state.mtime_ns, grown) == (known.mtime_ns, 0) or not state.path.lower().endswith(".jsonl"):
-        return False
-    if grown < 0 or grown >= size or now - state.mtime_ns / 1e9 >= idle_s:
-        return False
-    return _lines(state, known.size) < messages
-
-
-def _lines(state: FileState, start: int) -> int:
-    """Count the lines that ended behind a place of a file; 0 if it cannot be read, as a sync reports."""
-    found, left = 0, state.size - start
-    try:
-        with state.open() as file:
-            file.seek(start)
-            while left > 0 and (data := file.read(min(_BLOCK, left))):
-                found += data.count(b"\n")
-                left -= len(data)
-    except OSError:
-        return 0
-    return found
+def _waits(state: FileState, known: Known, now: float) -> bool:
+    is_fresh = now - state.mtime_ns / 1e9 < RESTED_S
+    return is_fresh and state.path.lower().endswith(".jsonl") and 0 <= state.size - known.size < GROWN_BYTES

@@ -56,9 +56,9 @@ def days(index: Index) -> dict[Key, dict[str, int]]:
         key: {note.date: note.last_passage - note.first_passage + 1} if note.date else {}
         for key, note in notes.items()
     }
-    for source in index.sources(index.select(Scope((Has("day"),)))).values():
-        key = source.collection, source.path
-        own, day = notes[key].date, str(source.date)
+    for row in index.passages(index.select(Scope((Has("day"),)))):
+        key = row.source.collection, row.source.path
+        own, day = notes[key].date, str(row.source.date)
         if own:
             counts[key][own] -= 1
         counts[key][day] = counts[key].get(day, 0) + 1

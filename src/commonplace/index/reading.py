@@ -35,14 +35,6 @@ _MOST_TOLD, _MOST_KEPT = 5, 1_000  # notices of a kind that are shown, of all th
 NOTICES = "notices"  # where an index keeps them
 UNREAD = "file.unread"
 Notice = tuple[Key, int, Message]  # of a file as long as it has this size
-_MORE = {
-    UNREAD: "files cannot be read",
-    "transcript.cut": "transcripts have damaged lines",
-    "note.front": "notes have front matter that is read as text",
-    "note.encoding": "notes are not in UTF-8",
-    "note.secret": "notes have a name that holds what looks like a secret",
-    "note.open": "notes have a <private> that is never closed",
-}
 
 
 class Reader:
@@ -193,13 +185,11 @@ def lines(notices: Iterable[Notice]) -> list[str]:
     """Return notices as they are shown: the first of each kind, and how many more there are."""
     kinds: dict[str, list[str]] = {}
     for *_, told in notices:
-        kinds.setdefault(told.code.removesuffix("_line"), []).append(told)
-    found: list[str] = []
-    for code, some in kinds.items():
-        found += some[:_MOST_TOLD]
-        if (more := len(some) - _MOST_TOLD) > 0:
-            found.append(message(f"{code}_more", f"{{n:,}} more {_MORE[code]}", n=more))
-    return found
+        kinds.setdefault(told.code, []).append(told)
+    for some in kinds.values():
+        if more := len(some[_MOST_TOLD:]):
+            some[_MOST_TOLD:] = [message("notices.more", "{n:,} more like this", n=more)]
+    return [told for some in kinds.values() for told in some]
 
 
 def note_of(data: bytes, path: str, form: str) -> Note:

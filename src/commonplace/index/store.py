@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from commonplace.base.messages import Message
-    from commonplace.index.changes import Patience
     from commonplace.index.opening import Remote
     from commonplace.notes.scan import Listing
     from commonplace.providers.embedding.base import Batching, Embedder
@@ -65,14 +64,12 @@ class Store:
         sources: Sequence[Source],
         chunks: ChunkSettings,
         contexts: Mapping[str, str] | None = None,
-        patience: Patience = (0, 1, 0.0),
         remote: Callable[[], Remote | None] = lambda: None,
     ) -> None:
         """Bind to an index file, which is opened when it is needed.
 
-        `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
-        a search reads a transcript again that is being written. `remote` gives the server of the index, or
-        None; while the server is away, the file answers.
+        `contexts` are those that a sync embeds with the passages below their prefixes. `remote` gives the
+        server of the index, or None; while the server is away, the file answers.
         """
         self.sources = list(sources)
         self.chunks = chunks
@@ -82,7 +79,7 @@ class Store:
         self._lock = Path(lock)
         self._vectors_lock = self._lock.with_name(f"vectors-{self._lock.name}")
         self._identity = rules.identity(chunks)
-        self._contexts, self._patience = contexts or {}, patience
+        self._contexts = contexts or {}
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode, self._version = 0, 0
@@ -271,7 +268,7 @@ class Store:
             fills = self.empty or (self._is_cheap(found) and not self._away)  # which are lost in a rebuild
             return 0 if fills and self._try_read(states(listings), wait_s) else len(found)
         manifest = index.manifest()
-        found, waiting = changes.patient(found, manifest, self._patience)
+        found, waiting = changes.patient(found, manifest)
         difference = changes.compare(found, manifest)
         changed = [*difference.fresh, *difference.suspect]
         if not (changed or difference.gone):
@@ -484,7 +481,7 @@ class Store:
             if self.index.rebuild_reason is None:
                 found = self._with_kept(listings, drop)
             if patient:
-                found, _ = changes.patient(found, self.index.manifest(), self._patience)
+                found, _ = changes.patient(found, self.index.manifest())
             report = sync.sync_text(self.index, found, self.chunks, progress)
         except IndexUnavailable as error:
             self._take(self._begun_anew(error))

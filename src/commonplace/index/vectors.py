@@ -72,10 +72,6 @@ class Vectors:
         noted = self.index.meta.get("model")
         return noted in (None, *_compatible(model)) or not self.index.statistics().vectors
 
-    def holds(self, model: Model) -> bool:
-        """Tell if some of the index's vectors are this model's."""
-        return self.index.meta.get("model") in _compatible(model) and self.store.level() < 2
-
     def adopt(self, model: Model) -> None:
         """Make this model the index's; vectors of another one are forgotten at the next `prune`.
 

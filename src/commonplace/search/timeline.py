@@ -93,7 +93,7 @@ def _in_order(index: Index, asked: str) -> list[NoteRow]:
     """Dated notes by day, once for each day that entries in them say; of a day the workspace's own first."""
     every = {(note.collection, note.path): note for note in index.notes()}
     days = {(*key, str(note.date)) for key, note in every.items() if note.date}
-    dated = index.sources(index.select(Scope((Has("day"),)))).values()
+    dated = [row.source for row in index.passages(index.select(Scope((Has("day"),))))]
     days |= {(source.collection, source.path, str(source.date)) for source in dated}
     notes = [every[collection, path]._replace(date=day) for collection, path, day in days]
     notes.sort(key=lambda n: (n.date, n.collection != WORKSPACE, n.collection, n.path))

@@ -67,27 +67,23 @@ def in_memory(identity: Mapping[str, str], warning: str) -> Opened:
     return Opened(SqliteIndex(":memory:", identity), in_memory=True, warnings=(warning,))
 
 
-def _open_or_repair(path: str, identity: Mapping[str, str]) -> Opened:
-    """Open an index, begun anew if it must be."""
+def _open_or_repair(path: str, identity: Mapping[str, str], *, alone: bool = False) -> Opened:
+    """Open an index; what must be begun anew is by one process `alone`, and who waited finds what it made."""
     try:
         index = SqliteIndex(path, identity)
         if not index.unfit:
             return Opened(index)
+        if alone:
+            return _emptied(index)
         index.close()
     except IndexUnavailable as error:
         if not schema.is_damage(error.reason):
             raise
-    # One at a time, and who waited finds what the other has made.
-    lock = os.path.join(os.path.dirname(path), "locks", "index.lock")
+        if alone:
+            return discard(path, identity, error.reason)
     try:
-        with locked(lock):
-            try:
-                index = SqliteIndex(path, identity)
-                return _emptied(index) if index.unfit else Opened(index)
-            except IndexUnavailable as error:
-                if not schema.is_damage(error.reason):
-                    raise
-                return discard(path, identity, error.reason)
+        with locked(os.path.join(os.path.dirname(path), "locks", "index.lock")):
+            return _open_or_repair(path, identity, alone=True)
     except NoteUnreadable as error:
         raise IndexUnavailable(path, schema.UNWRITABLE) from error
 
