@@ -120,15 +120,14 @@ def test_an_ordinary_search_is_that_of_notes_without_struck_text(tmp_path: Path)
         assert not any("~~" in hit.text for hit in one), mode
 
 
-@pytest.mark.parametrize("variety", [1.0, 0.4])
-def test_struck_text_stands_below_what_replaced_it(opened: Open, variety: float) -> None:
+def test_struck_text_stands_below_what_replaced_it(opened: Open) -> None:
     modes: list[Mode] = ["hybrid", "lexical", "semantic"]
     pairs = (
         ("Deploys of kestrel go out on Tuesdays", "on Tuesdays", "on Thursdays"),
         ("The harbour closes at six", "closes at six", "closes at eight"),
         ("奶奶住在苏州", "苏州", "扬州"),
     )
-    with opened(NOTES, **{"search.diversity": variety}) as memory:
+    with opened(NOTES) as memory:
         for mode, rerank, (question, old, new) in itertools.product(modes, ("off", "local"), pairs):
             if mode == "semantic" and not question.isascii():
                 continue

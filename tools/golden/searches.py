@@ -18,7 +18,7 @@ SETTINGS = {
     "scores": {"search.fusion": "scores", "search.rerank": "off"},
     "ranks": {"search.fusion": "ranks", "search.rerank": "off"},
     "recent": {"search.recency": 0.3, "search.rerank": "off"},
-    "diverse": {"search.diversity": 0.6, "search.project": "kestrel", "search.rerank": "off"},
+    "project": {"search.project": "kestrel", "search.rerank": "off"},
     "positions": {"search.fusion": "ranks"},
 }
 OWN = (

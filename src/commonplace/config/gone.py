@@ -25,6 +25,7 @@ SETTINGS = {
     "output.color": "set NO_COLOR=1 or FORCE_COLOR=1 in the environment",
     "recall.layer": "passages come whole; `search --layer index` lists rows",
     "search.expand_deadline_ms": "use limits.wait_s, in seconds",
+    "search.diversity": "leave it out; hits that say the same are one",
     "search.blend": 'search.fusion = "qmd" weighs a reranker by ranks as well',
 } | dict.fromkeys(
     (

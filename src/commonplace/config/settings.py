@@ -115,7 +115,6 @@ class Search(NamedTuple):
     fusion: str = _choice("calibrated qmd openclaw nanobot nanocrab", "How scores are made.", harmless=True)
     rerank: str = _choice(" ".join(READERS), "Who reranks the best hits; auto: what the models allow.")
     expand: str = _choice("off auto on", "Expand questions by a language model; auto: if no hit is clear.")
-    diversity: float = _key(1.0, "Weight of relevance beside variety; 1: relevance alone.", 0, 1)
 
 
 class Recall(NamedTuple):

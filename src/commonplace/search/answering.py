@@ -220,7 +220,6 @@ class Answerer:
         return pipeline.Means(
             embed,
             ranking=self._ranking,
-            diversity=self._settings.search.diversity,
             served=model.scripts if model is not None else frozenset(),
             reference=config.reference(self._settings),
         )

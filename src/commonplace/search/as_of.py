@@ -119,15 +119,11 @@ def _passages(index: Index, place: Place, *, struck: bool = False) -> set[int]:
     return standing or {row.id for row in rows if struck}
 
 
-def as_it_stood(index: Index, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
-    """Candidates as they stood on the day that they are covered for.
+def as_it_stood(index: Index, candidate: Candidate, covered: Scope) -> Candidate:
+    """Return a candidate as it stood on the day that it is covered for.
 
     Text that was struck later has no marks yet; later replacements do not count yet.
     """
-    return [_then(index, candidate, covered) for candidate in candidates]
-
-
-def _then(index: Index, candidate: Candidate, covered: Scope) -> Candidate:
     if candidate.until is not None:
         from commonplace.markdown import struck
 

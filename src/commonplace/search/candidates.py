@@ -405,13 +405,7 @@ def _folded(text: str) -> str:
 
 def _holds(text: str, phrase: str) -> bool:
     """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
-    places = (found.span() for found in re.finditer(re.escape(phrase), text)) if phrase in text else ()
-    return any(
-        not (_joined(text[first - 1 : first], phrase[0]) or _joined(phrase[-1], text[last : last + 1]))
-        for first, last in places
-    )
-
-
-def _joined(*characters: str) -> bool:
-    """Whether two neighbouring characters belong to one word."""
-    return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in characters)
+    letter = rf"[^\W{lexicon.CJK}]"
+    before = rf"(?<!{letter})" if re.match(letter, phrase) else ""
+    behind = rf"(?!{letter})" if re.match(letter, phrase[-1]) else ""
+    return phrase in text and re.search(before + re.escape(phrase) + behind, text) is not None

@@ -1,4 +1,4 @@
-"""The order of hits where scores do not say it, one hit for all that say the same, variety.
+"""The order of hits where scores do not say it, one hit for all that say the same.
 
 `ranking` gives every candidate a score; the steps of `arrange` move some of them, one after the other. Each
 notes what it adds in `parts` under a name of its own, so that `--explain` shows them as rows:
@@ -8,7 +8,6 @@ notes what it adds in `parts` under a name of its own, so that `--explain` shows
 * `trigger`: an entry that asks to be shown is among the first three.
 * `replaces`: what replaces a statement goes before it.
 * `said again`: of passages that say the same the newest is shown, with the score of the best.
-* `diversity`: what is like a hit before it goes down.
 """
 
 from __future__ import annotations
@@ -272,33 +271,6 @@ def _statement(group: Sequence[Entry]) -> Statement:
     )
 
 
-def spread(statements: Sequence[Statement], share: float) -> list[Statement]:
-    """Order statements by relevance less likeness to those before them (MMR), scores never rising.
-
-    `share` is the lambda of Carbonell and Goldstein, SIGIR 1998: 1 leaves the order as it is. Their
-    lambda * score - (1 - lambda) * likeness is divided by lambda, so that what is like nothing keeps its
-    score. Likeness only grows with each choice, so no later choice can be worth more.
-    """
-    if share >= 1:
-        return list(statements)
-    factor = (1 - share) / max(share, 0.01)
-    words = [compare.content(one.shown.said.tokens) for one in statements]
-    likeness = [0.0] * len(statements)
-    left = list(range(len(statements)))
-    chosen: list[Statement] = []
-    while left:
-        best = max(left, key=lambda n: (statements[n].shown.item.score - factor * likeness[n], -n))
-        left.remove(best)
-        shown = statements[best].shown
-        less = shown._replace(item=adjusted(shown.item, "diversity", -factor * likeness[best]))
-        chosen.append(statements[best]._replace(shown=less))
-        for other in left:  # the share of their telling words that two texts have in common, 0..1
-            both = len(words[best] & words[other])
-            alike = both / (len(words[best]) + len(words[other]) - both) if both else 0.0
-            likeness[other] = max(likeness[other], alike)
-    return chosen
-
-
 # --- hits -----------------------------------------------------------------------------------------------
 
 
@@ -307,13 +279,11 @@ def arrange(
     ranked: Sequence[Ranked],
     first: Collection[int],
     replaced: Replaced | None,
-    diversity: float,
     outcome: Outcome,
 ) -> list[Hit]:
     """Return the best hits, one for all passages that say the same.
 
-    `first` are entries with a trigger, `replaced` what stands in the place of struck text, `diversity` is
-    how much relevance counts beside variety (`spread`).
+    `first` are entries with a trigger, `replaced` what stands in the place of struck text.
     """
     index, settings, request = question.index, question.ranking, question.request
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
@@ -335,11 +305,10 @@ def arrange(
         }
         ranked = in_order(ranked, successors)
         entries = _entries(item for item in ranked if item.score >= least)
-        shown = spread(gather(entries, limit, frozenset(question.query.terms)), diversity)
+        shown = gather(entries, limit, frozenset(question.query.terms))
         pairs = [
             (one.item.candidate, _hit(one.item, one.source, request.today, others, said_newer))
             for one, others in shown
-            if one.item.score >= least
         ]
         if request.past or not request.complete:
             return [hit for _, hit in pairs[:limit]]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Means(NamedTuple):
-    """What a question is answered with, as the settings choose: a model, a reranker, weights, variety.
+    """What a question is answered with, as the settings choose: a model, a reranker, weights.
 
     `similar` compares the question's words with those of turns, see `reranking.comparing`.
     `level` is what null questions reach in this index, see `confidence`; None where that is not known.
@@ -40,7 +40,6 @@ class Means(NamedTuple):
     reranker: Reranker | None = None
     similar: Similarities | None = None
     ranking: RankSettings = ranking.DEFAULT
-    diversity: float = 1.0
     level: Level | None = None
     served: frozenset[str] = frozenset({"latin"})
     reference: frozenset[str] = frozenset()
@@ -93,7 +92,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         ranked = _reread(ranked, asked, means, outcome)
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
-        outcome.hits = order.arrange(question, outcome.ranked, first, replaced, means.diversity, outcome)
+        outcome.hits = order.arrange(question, outcome.ranked, first, replaced, outcome)
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT or word* demand"
         outcome.warnings.append(
@@ -245,7 +244,9 @@ def _passages(
 
     passages, replaced = as_of.replaced(index, passages, allow, rest=request.as_of is None)
     passages.sort(key=lambda candidate: candidate.id)
-    return as_of.as_it_stood(index, passages, covered) if request.as_of else passages, replaced
+    if request.as_of:
+        passages = [as_of.as_it_stood(index, one, covered) for one in passages]
+    return passages, replaced
 
 
 def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Scope:
@@ -370,5 +371,5 @@ def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, requ
 
     _, known = as_of.replaced(index, listed, lambda _: set(), rest=request.as_of is None)
     if request.as_of:
-        listed = as_of.as_it_stood(index, listed, covered)
+        listed = [as_of.as_it_stood(index, one, covered) for one in listed]
     return order.in_order([Ranked(candidate, 0.0, {}) for candidate in listed], known.surely)

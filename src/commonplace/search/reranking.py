@@ -16,7 +16,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import Candidate
 from commonplace.providers.embedding.base import dots, of_signs
-from commonplace.search.ranking import Ranked, RankSettings
+from commonplace.search.ranking import Ranked, RankSettings, adjusted
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -58,15 +58,11 @@ def rerank(ranked: Sequence[Ranked], question: str, reranker: Reranker) -> list[
     for rank, (item, value) in enumerate(zip(head, values, strict=True), 1):
         weight = next(weight for last, weight in POSITIONS if rank <= last)
         score = 1 / rank if reranker.by_rank else item.score
-        reread.append(_with(item, "reranking", weight * score + (1 - weight) * value - item.score))
+        reread.append(adjusted(item, "reranking", weight * score + (1 - weight) * value - item.score))
     reread.sort(key=lambda item: (-item.score, item.candidate.id))
     least = reread[-1].score
-    behind = (item if item.score <= least else _with(item, "behind", least - item.score) for item in tail)
+    behind = (item if item.score <= least else adjusted(item, "behind", least - item.score) for item in tail)
     return [*reread, *behind]
-
-
-def _with(item: Ranked, part: str, value: float) -> Ranked:
-    return item._replace(score=item.score + value, parts={**item.parts, part: value})
 
 
 class Readers:
