@@ -154,6 +154,19 @@ def test_a_hypothetical_passage_is_embedded_as_one(opened: Open, server: Server)
     ]
 
 
+def test_a_question_is_embedded_where_the_further_lines_are_words_alone(
+    opened: Open,
+    server: Server,  # noqa: F811
+) -> None:
+    server.answer = saying("lex: rollback release")
+    model = Watched()
+    memory = opened(embedder=model)
+    memory.sync()
+    model.asked.clear()
+    assert memory.search(QUESTION, expand=True).expanded
+    assert model.asked == [(f"{QUESTION}?", "query")]
+
+
 def test_what_the_question_demands_holds_for_further_lines(opened: Open, server: Server) -> None:  # noqa: F811
     server.answer = saying("lex: release rollback Lisbon rain\nhyde: The release brought nothing but rain.")
     memory = opened(embedder=FakeEmbedder())

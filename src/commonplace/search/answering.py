@@ -184,7 +184,7 @@ class Answerer:
         check()
         parsed, request, chosen = self._read(request)
         model = current.serving(parsed, request)
-        embed = current.embedder(model, request) if model is not None else None
+        embed = current.embedder(model) if model is not None else None
         means = self._means(model, embed)
         if self._ranking.gated:
             language = confidence.language_of(parsed)
@@ -354,9 +354,7 @@ class QuestionModel:
 
         It embeds the few passages that lack a vector first.
         """
-        if request.mode == "lexical" or (request.lines and all(line.kind == "lex" for line in request.lines)):
-            return None
-        if self._current.model is None and not self._current.wanted:
+        if request.mode == "lexical" or (self._current.model is None and not self._current.wanted):
             return None  # before the extension for vectors is loaded
         store = self._store
         few = store.few_pending
@@ -368,9 +366,9 @@ class QuestionModel:
         foreign = not request.lines and not reads(model, parsed.words)
         return None if store.index.vectors.level() == 2 or foreign else model
 
-    def embedder(self, model: Embedder, request: Request) -> QuestionEmbedder:
+    def embedder(self, model: Embedder) -> QuestionEmbedder:
         """Return what embeds a question and its lines."""
-        deadline_s = self._settings.query_deadline_s if request.lines and _is_remote(model) else None
+        deadline_s = self._settings.query_deadline_s if _is_remote(model) else None
         return QuestionEmbedder(model, self._known, deadline_s)
 
     def warnings(self, request: Request) -> list[str]:

@@ -16,7 +16,7 @@ from itertools import groupby, zip_longest
 from threading import Thread
 
 from commonplace import language
-from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.expressions import lazy
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
@@ -180,7 +180,11 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
         return Candidates(fusion.by_maximum(by_words), lists=by_words if request.lines else ())
     nearest, level = question.index.vectors.ready(*question.scopes, struck=request.past)
     nameless = _nameless(asked.words, question.terms.common)
-    asking = _Asking(embed, nearest, lines, question.ranking.candidates, nameless)
+    answers: list[Answer] = []
+    errors: list[Exception] = []
+    ask = (embed, nearest, lines, question.ranking.candidates, nameless, answers, errors)
+    # Beside full text: both leave Python's lock.
+    asking = Thread(target=_ask, args=ask, name="commonplace-vectors", daemon=True)
     asking.start()
     translated: Mapping[int, float] = {}
     with outcome.timed("full text"):
@@ -188,17 +192,20 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
         if not question.query.required and question.query.wide > MOST:
             translated = _translated(question, embed.gloss(question.query.words))
     with outcome.timed("vectors"):
-        if (error := asking.wait()) is not None:
+        asking.join()
+        for error in errors:
+            if not isinstance(error, ProviderError | BudgetExceeded):
+                raise error
             alone = message("search.words_alone", "full text answered alone")
-            if asking.answers:
+            if answers:
                 alone = message("search.lines_alone", "some lines were not asked by meaning")
             outcome.warnings.append(
                 message("search.failed", "{error}; {alone}", error=error.args[0], alone=alone)
             )
-        if asking.answers:
+        if answers:
             outcome.level = level
         found = {passage for scores, _ in by_words for passage in scores}.union(translated, question.of_days)
-        by_meaning = _by_meaning(question, asking.answers, found)
+        by_meaning = _by_meaning(question, answers, found)
     lists = [*by_words, *by_meaning] if request.lines else ()
     return Candidates(fusion.by_maximum(by_words), fusion.by_maximum(by_meaning), translated, lists)
 
@@ -267,38 +274,27 @@ def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     return {passage: min(WORDS_MAX, score / ideal) for passage, score in found}
 
 
-class _Asking(Thread):
-    """Lines on their way through the model and the vectors, beside full text: both leave Python's lock."""
-
-    def __init__(
-        self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int, nameless: str
-    ) -> None:
-        super().__init__(name="commonplace-vectors", daemon=True)
-        self._ask = (embed, nearest, lines, limit, nameless)
-        self.answers: list[Answer] = []
-        self._error: Exception | None = None
-
-    def wait(self) -> CommonplaceError | None:
-        """Wait for the answers; return what the model failed with."""
-        self.join()
-        if self._error is None or isinstance(self._error, ProviderError | BudgetExceeded):
-            return self._error
-        raise self._error
-
-    def run(self) -> None:
-        """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
-        embed, nearest, lines, limit, nameless = self._ask
-        try:
-            for line in lines:
-                vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
-                if vector is None:
-                    continue
-                if nameless and line is lines[0] and (rest := embed(nameless)) is not None:
-                    vector = vector + rest
-                    vector /= float(vector @ vector) ** 0.5
-                self.answers.append((line, vector, dict(nearest(vector, limit))))
-        except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
-            self._error = error
+def _ask(
+    embed: Embed,
+    nearest: Nearest,
+    lines: Sequence[Line],
+    limit: int,
+    nameless: str,
+    answers: list[Answer],
+    errors: list[Exception],
+) -> None:
+    """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
+    try:
+        for line in lines:
+            vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
+            if vector is None:
+                continue
+            if nameless and line is lines[0] and (rest := embed(nameless)) is not None:
+                vector = vector + rest
+                vector /= float(vector @ vector) ** 0.5
+            answers.append((line, vector, dict(nearest(vector, limit))))
+    except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
+        errors.append(error)
 
 
 # --- candidates of neither list -------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from commonplace.base import tokens
-from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import Recall as Settings
 from commonplace.markdown import fences
@@ -21,9 +20,6 @@ from commonplace.types import Hit, Recall, SearchResult
 from commonplace.types.results import WEAK
 
 _WORD = 80  # characters of a word, at most
-_SENTENCE_END, _CLAUSE_END, _WORD_END = (
-    lazy(r"[.!?](?=\s)|[。！？]"), lazy(r"[,;:](?=\s)|[，；：、]"), lazy(r"\S(?=\s)"),
-)  # fmt: skip
 # A hit whose meaning was weighed and that still has less than this share of the best score only fills the
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where
 # words decide alone, scores fall much faster, and the same share would cost a Chinese set .19.
@@ -178,16 +174,12 @@ def shortened(hit: Hit, budget: int) -> Hit | None:
 
 
 def _break(text: str, longest: int) -> int:
-    """Where to cut a text: behind a sentence or a clause that keeps half of what fits, else behind a word."""
+    """Where to cut a text: behind the last word or full-width mark that fits, if there is one."""
     if longest >= len(text):
         return len(text)
-    text = text[: longest + 1]  # what follows decides where a word ends
-    for pattern, least in ((_SENTENCE_END, longest // 2), (_CLAUSE_END, longest // 2), (_WORD_END, 0)):
-        ends = [found.end() for found in pattern.finditer(text)]
-        ends = [end for end in ends if max(1, least) <= end <= longest]
-        if ends and any(map(str.isalnum, text[: ends[-1]])):
-            return ends[-1]
-    return longest
+    ends = [found.end() for found in re.finditer(r"\S(?=\s)|[。！？，；：、]", text[: longest + 1])]
+    ends = [end for end in ends if end <= longest]
+    return ends[-1] if ends and any(map(str.isalnum, text[: ends[-1]])) else longest
 
 
 # --- citations ------------------------------------------------------------------------------------------
