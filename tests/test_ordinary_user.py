@@ -183,7 +183,7 @@ def test_a_note_that_may_not_be_read_is_told_and_the_rest_is_searched(ask: Ask, 
 def test_what_may_not_be_read_is_said_wherever_it_is_missed(ask: Ask, workspace: Path) -> None:
     (workspace / "MEMORY.md").chmod(0)
     (workspace / "memory" / "2026-02-13.md").chmod(0)
-    told = "2 notes or folders cannot be read, so nothing new in them is found: MEMORY.md: permission"
+    told = "2 notes or folders cannot be read, so nothing new there is found: MEMORY.md: permission"
     for words in (("search", "walnut"), ("status",), ("search", "walnut")):
         done = ask(*words)
         assert done.stderr.count("cannot be read") == 1, done.stderr
@@ -195,7 +195,7 @@ def test_what_may_not_be_read_is_said_wherever_it_is_missed(ask: Ask, workspace:
     for words in (("search", "walnut"), ("status",)):
         done = ask(*words)
         assert "1 note or folder cannot be read" in done.stderr
-        assert "(memory/own/: permission denied; `chmod u+r` makes it readable)" in done.stderr
+        assert "is found: memory/own/: permission denied; `chmod u+r` makes it readable" in done.stderr
     (workspace / "memory" / "own").chmod(0o700)
     assert "cannot be read" not in ask("search", "walnut").stderr
 

@@ -28,7 +28,6 @@ from commonplace.base.root import is_hidden
 from commonplace.index import opening
 from commonplace.index.base import DOCID
 from commonplace.index.store import Store
-from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
 from commonplace.notes.scan import Source
 from commonplace.providers.embedding.selector import CurrentModel
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
+    from commonplace.index.vectors import Vectors
     from commonplace.providers.embedding.base import Embedder
     from commonplace.types import (
         Answer,

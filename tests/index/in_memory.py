@@ -15,7 +15,7 @@ from typing import Any
 
 from commonplace.base import tokens as estimates
 from commonplace.chunking.settings import STRUCK
-from commonplace.index import base
+from commonplace.index import base, rows
 from commonplace.index.base import ALL, DOCID, UNSERVED, Candidate, Entry, Key, Known, Scope, Source, Text
 from commonplace.language import lexicon
 from commonplace.notes.scan import FileState
@@ -113,10 +113,10 @@ class MemoryIndex(base.Index):
     def _add(self, entry: Entry) -> None:
         state, note, file = self.state, entry.note, entry.state
         own, first = state.next(0), state.ids[2] + 1
-        heads = [tuple(heading[: base.LONGEST_HEADING] for heading in cut.headings) for cut in entry.sections]
-        above = list(base.headers(note, heads))
+        heads = [tuple(heading[: rows.LONGEST_HEADING] for heading in cut.headings) for cut in entry.sections]
+        above = list(rows.headers(note, heads))
         sections = [state.next(1) for _ in entry.sections]
-        bodies = base.bodies(note, entry.passages)
+        bodies = rows.bodies(note, entry.passages)
         for passage, body in zip(entry.passages, bodies, strict=True):
             cut, said = passage.section, dict(passage.annotations or {})
             until = said.get("until", "") if STRUCK in said else None
@@ -127,7 +127,7 @@ class MemoryIndex(base.Index):
             candidate = Candidate(
                 state.next(2), own, sections[cut], passage.start_line, passage.end_line, passage.text,
                 entry.sections[cut].turns, json.dumps(said, ensure_ascii=False) if said else None, until,
-                base.traits(passage), json.dumps(passage.shown) if passage.shown else None, source,
+                rows.traits(passage), json.dumps(passage.shown) if passage.shown else None, source,
             )  # fmt: skip
             texts = {"body": body, "header": above[cut]}
             tokens = {name: tokenize(text) for name, text in texts.items()}

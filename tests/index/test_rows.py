@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import passages
-from commonplace.index import base, rows
+from commonplace.index import rows
 from commonplace.index.base import Entry
 from commonplace.markdown.document import parse
 from commonplace.notes.scan import FileState
@@ -97,7 +97,7 @@ def test_a_header_says_each_thing_once() -> None:
         ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A › plan"),
         ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x › plan"),
     ]:
-        assert list(base.headers(parse(text, path), [headings])) == [expected]
+        assert list(rows.headers(parse(text, path), [headings])) == [expected]
 
 
 @given(st.lists(st.text(max_size=80), max_size=4))
@@ -118,7 +118,7 @@ def test_rows_hold_together_whatever_the_text(texts: list[str]) -> None:
 def test_of_a_long_heading_only_the_beginning_stands_with_its_passages() -> None:
     long = "so long " * 100_000
     found = rows.compose([entry(f"# {long}\n\n" + "## Some\n\ntext\n\n" * 50)], 1, 1, 1)
-    most = base.LONGEST_HEADING
+    most = rows.LONGEST_HEADING
     assert found["notes"][0][3] == long[:most]
     assert {row[2] for row in found["sections"][1:]} == {json.dumps([long[:most], "Some"])}
     assert max(len(text[2]) for text in found["passages_fts"]) < 2 * most

@@ -13,13 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
-from itertools import zip_longest
 
-from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import lexicon, scripts
-from commonplace.markdown import visible
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -38,7 +33,6 @@ else:
 
 Key = tuple[str, str]  # collection, path
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
-LONGEST_HEADING = 500  # characters, also of a title: it stands with each passage below, and is cited
 UNSERVED = b""  # the key of a passage in a script that the model does not serve
 
 
@@ -55,55 +49,6 @@ class Entry(NamedTuple):
     passages: Sequence[Passage]
 
 
-def headers(note: Note, sections: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield what passages of sections are indexed with: title, headings, date, tags and names, each once."""
-    tags = note.metadata.get("tags")
-    below = [note.date or "", *map(str, tags if isinstance(tags, list) else ()), *names(note)]
-    for headings in sections:
-        parts = dict.fromkeys([note.title[:LONGEST_HEADING], *headings, *below])
-        yield " › ".join(map(_read, filter(None, parts)))
-
-
-_read = lru_cache(1024)(lambda part: lexicon.index_text(visible.text(part)))
-
-
-def names(note: Note) -> list[str]:
-    """Return the names of a note and of the folders around it that say something, the nearest first.
-
-    A date does not, nor do `memory` around all notes, MEMORY.md, and the names of programs and transcripts.
-    """
-    if note.kind not in ("note", "daily") or filetypes.is_code(note.path):
-        return []
-    *folders, name = note.path.removeprefix("memory/").split("/")
-    from commonplace.markdown.metadata import name_of
-
-    return [part for part in (name_of(name), *reversed(folders)) if any(map(str.isalpha, part))]
-
-
-def bodies(note: Note, passages: Sequence[Passage]) -> Sequence[str]:
-    """Return the tokens of each passage of a note as a text: what a reader sees; of a program all of it.
-
-    Chinese that an editor broke at the end of a passage has the character that goes on in the next one.
-    Front matter has the note's title and name, as its properties do not say whose they are.
-    """
-    is_plain = visible.is_plain("\n".join(note.lines))
-    is_read = not filetypes.is_code(note.path)
-    front = note.front_matter[1] if note.front_matter else 0
-    read: list[str] = []
-    for passage, below in zip_longest(passages, passages[1:]):
-        text = seen = passage.text
-        if is_read and not (is_plain and text.isascii()):
-            seen = visible.of_lines(text, passage.start_line, note.fences)
-        if is_read and below and not text[-1:].isascii() and below.start_line == passage.end_line + 1:
-            seen += "".join(lexicon.cjk_runs(below.text.lstrip(" \t>")[:1])) * bool(
-                lexicon.cjk_runs(text[-1])
-            )
-        if passage.start_line < front:
-            seen = "\n".join([seen, *dict.fromkeys([note.title[:LONGEST_HEADING], *names(note)[:1]])])
-        read.append(seen)
-    return lexicon.index_texts(read)
-
-
 class Traits(NamedTuple):
     """The traits of a passage's text that ranking reads, worked out when it is indexed.
 
@@ -114,12 +59,6 @@ class Traits(NamedTuple):
     speakers: str = ""
     wide: float = 0.0
     script: str = ""
-
-
-def traits(passage: Passage) -> Traits:
-    """Return the traits of a passage."""
-    wide = lexicon.cjk_share(passage.text)
-    return Traits("\n".join(passage.speakers), wide, scripts.wide_script(passage.text) if wide else "")
 
 
 class Known(NamedTuple):

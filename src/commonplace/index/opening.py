@@ -15,7 +15,6 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config import credentials
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.opening import Opened, open_index
-from commonplace.index.vectors import carry
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ class Remote(NamedTuple):
         try:
             index = module.open_index(self.url, identity, self.workspace, self.key, path)
             if index.begun and "model" not in index.meta and os.path.exists(path):
+                from commonplace.index.vectors import carry
+
                 with closing(SqliteIndex(path, identity, readonly=True)) as file:
                     carry(file, index)
             return Opened(index)

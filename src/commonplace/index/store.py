@@ -16,11 +16,10 @@ from commonplace.base.messages import message
 from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index import changes, rules, vectors
+from commonplace.index import changes, rules
 from commonplace.index.base import ALL, Index
 from commonplace.index.sqlite.opening import Opened, discard, in_memory, open_index, unusable
 from commonplace.index.sqlite.schema import is_damage
-from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
 from commonplace.notes.scan import shown as listed
 from commonplace.notes.scan import with_archive as archived
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from commonplace.base.messages import Message
     from commonplace.index.opening import Remote
+    from commonplace.index.vectors import Vectors
     from commonplace.notes.scan import Listing
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
@@ -81,7 +81,7 @@ class Store:
         self._identity = rules.identity(chunks)
         self._contexts = contexts or {}
         self._opened: Opened | None = None
-        self._vectors: Vectors | None = None
+        self._is_renewed = False
         self._inode, self._version = 0, 0
         self._retry_at = 0.0
         self._holds_until, self._held = 0.0, 0
@@ -93,8 +93,8 @@ class Store:
 
     def renew(self) -> None:
         """Open the index anew in a child after a fork; its parent's connection is neither used nor closed."""
-        self._of_parent += [self._opened, self._vectors]
-        self._opened = self._vectors = None
+        self._of_parent.append(self._opened)
+        self._opened = None
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -120,19 +120,15 @@ class Store:
 
     def take_renewal(self) -> bool:
         """Tell once if the open index replaces one that was made by other rules."""
-        opened = self._opened
-        if opened is None or not opened.anew:
-            return False
-        self._opened = opened._replace(anew=False)
-        return True
+        is_renewed, self._is_renewed = self._is_renewed, False
+        return is_renewed
 
     @property
     def vectors(self) -> Vectors:
         """The index's vectors."""
-        index = self.index
-        if self._vectors is None:
-            self._vectors = Vectors(index)
-        return self._vectors
+        from commonplace.index.vectors import Vectors  # not needed by words alone
+
+        return Vectors(self.index)
 
     @property
     def in_memory(self) -> bool:
@@ -147,7 +143,7 @@ class Store:
     def settle(self, retry_s: float = RETRY_S) -> None:
         """Before a piece of work: open anew what was replaced, deleted, or can be had again.
 
-        From here to the next call `index` and `vectors` belong together. Whether a file or a server can be
+        From here to the next call `index` stays the same. Whether a file or a server can be
         used again that could not be is looked at every `retry_s` seconds.
         """
         opened = self._opened
@@ -172,7 +168,9 @@ class Store:
         for store in (self, other):
             if store.opened.away:
                 raise IndexUnavailable(store.remote().url, store.opened.reason)  # type: ignore[union-attr]
-        vectors.carry(other.index, self.index)
+        from commonplace.index.vectors import carry
+
+        carry(other.index, self.index)
 
     def drop(self) -> None:
         """Delete the index from its server, and close it. Raises IndexUnavailable."""
@@ -184,12 +182,13 @@ class Store:
         """Close the index; the next use opens it anew."""
         if self._opened is not None:
             self._opened.index.close()
-        self._opened = self._vectors = None
+        self._opened = None
         self._holds_until = 0.0
 
     def _take(self, opened: Opened) -> None:
         self.close()
         self._opened = opened
+        self._is_renewed = self._is_renewed or opened.anew
         self._inode = inode(opened.index.path)
         self._version = opened.index.version if opened.index.rebuild_reason is not None else 0
         self._retry_at = time.monotonic()
@@ -325,20 +324,14 @@ class Store:
 
     def unread(self) -> tuple[str, ...]:
         """Say what was away when files and index were compared last, and which notes could not be read."""
-        return (*self._away, *self._unreadable())
-
-    def _unreadable(self) -> tuple[str, ...]:
         if not self._unread:
-            return ()
+            return tuple(self._away)
         first = [
             message("place", "{place}: {reason}", place=shown(path) or UNNAMED, reason=why)
             for path, why in self._unread[:20]
         ]
-        if (number := len(self._unread)) == 1:
-            one = "1 note or folder cannot be read, so nothing new in it is found ({first})"
-            return (message("notes.unread_one", one, first=first[0]),)
-        told = "{n:,} notes or folders cannot be read, so nothing new in them is found: {first}"
-        return (message("notes.unread", told, n=number, first=first),)
+        told = "{n:note or folder|notes or folders} cannot be read, so nothing new there is found: {first}"
+        return (*self._away, message("notes.unread", told, n=len(self._unread), first=first))
 
     def _try_read(self, states: Sequence[FileState], wait_s: float) -> bool:
         """Read files in passing; return whether that was possible, otherwise the index answers as it is."""

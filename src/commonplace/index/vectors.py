@@ -151,14 +151,11 @@ class Vectors:
 
         Empty if the note of them is damaged: the next sync writes it anew.
         """
-        noted = self.index.meta.get("contexts")
         try:
-            found = json.loads(noted) if isinstance(noted, str) else None
-        except ValueError:
+            noted = dict(json.loads(self.index.meta.get("contexts", "")))
+        except (ValueError, TypeError):
             return {}
-        if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-            return {}
-        return found
+        return {prefix: text for prefix, text in noted.items() if isinstance(text, str)}
 
     def describe(self, contexts: Mapping[str, str]) -> None:
         """Embed these contexts with the passages from now on, and those passages anew that this changes."""
