@@ -2,8 +2,8 @@
 
 Rows stay int8, a quarter of the memory and of the time that float32 takes to be read. In a large memory
 most are compared by their signs alone, one bit a dimension; cosines are worked out for those that have the
-fewest other signs than the question. Measured over 147,000 passages, the nearest 4,096 by signs hold 97 % of
-the nearest 300 by cosine and 99.8 % of the nearest 30, in a quarter of the time.
+fewest other signs than the question. Of 106,000 passages the nearest 4,096 by signs hold 98 % of the nearest
+300 by cosine and all of the nearest 30, in a quarter of the time; of 13,000 it takes 2,300.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from commonplace.index.base import Floats
 
-EXACT = 4096  # rows of which every cosine is worked out
-_BATCH = 8192  # rows that are float32 at a time
+EXACT, PER_EXACT = 4096, 128  # rows whose cosine is worked out: so many, or one of so many
+_BATCH = 8192  # rows that are worked on at a time, so that they stay in the processor's cache
 
 
 class Matrix:
@@ -69,7 +69,7 @@ class Matrix:
         """
         if not len(self.ids):
             return []
-        most = max(EXACT, limit)
+        most = max(EXACT, len(self.ids) // PER_EXACT, limit)
         other = None if self._signs is None else _other(self._signs, _words(vector[None])[:, 0])
         best: dict[int, float] = {}
         for covered in scopes:
@@ -83,34 +83,34 @@ class Matrix:
         return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def _cosines(self, vector: Floats, places: NDArray[np.int64]) -> Floats:
-        found: Floats = dots(self.rows[places].astype(np.float32), vector) / self._lengths[places]
-        return found
+        return dots(self.rows[places].astype(np.float32), vector) / self._lengths[places]
+
+
+def _blocks(rows: int) -> list[slice]:
+    return [slice(start, start + _BATCH) for start in range(0, rows, _BATCH)]
 
 
 def _other(signs: NDArray[np.uint64], own: NDArray[np.uint64]) -> NDArray[np.int16]:
     """Count the dimensions of each row, (words, n), that have another sign than those of a vector, (n,)."""
-    other = np.zeros(signs.shape[1], np.int16)
-    for row, word in zip(signs, own, strict=True):
-        other += np.bitwise_count(row ^ word)
+    other = np.empty(signs.shape[1], np.int16)
+    for block in _blocks(len(other)):
+        np.bitwise_count(signs[:, block] ^ own[:, None]).sum(0, dtype=np.int16, out=other[block])
     return other
 
 
 def _fewest(counts: NDArray[np.int16], most: int, covered: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """Return the places of the `most` smallest counts and of those that equal the last of them, in order.
-
-    The threshold comes from a histogram, in a tenth of the time of a partition.
-    """
-    histogram = np.bincount(counts if covered is None else counts[covered])
-    near = counts <= np.searchsorted(np.cumsum(histogram), most)
+    """Return the places of about `most` rows with the smallest counts, by a histogram."""
+    some = counts if covered is None else counts[covered]
+    step = 16 if len(some) > 1 << 18 else 1  # of so many a sample is enough
+    near = counts <= np.searchsorted(np.cumsum(np.bincount(some[::step])), most / step)
     return np.flatnonzero(near if covered is None else near & covered)
 
 
 def _lengths(rows: NDArray[np.int8]) -> NDArray[np.float32]:
     """Return the lengths of rows, (n,), all above zero."""
     lengths = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), _BATCH):
-        batch = rows[start : start + _BATCH].astype(np.float32)
-        lengths[start : start + _BATCH] = np.linalg.norm(batch, axis=1)
+    for block in _blocks(len(rows)):
+        lengths[block] = np.linalg.norm(rows[block].astype(np.float32), axis=1)
     return np.maximum(lengths, 1e-9, out=lengths)
 
 

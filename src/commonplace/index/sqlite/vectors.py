@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import apsw
 
@@ -95,21 +96,23 @@ class SqliteVectors(SqlVectors):
         """Return the cosines of passages with a unit vector; passages without a vector are left out."""
         if self._loaded is not None and self._loaded.version == self.file.version:
             return self._loaded.matrix.cosines(vector, passages)
-        rows = self.file.rows(
+        rows = self._vectors(passages, len(vector))
+        cosines = dots(unit_rows([row[1] for row in rows]), vector).tolist() if rows else ()
+        return dict(zip((row[0] for row in rows), cosines, strict=True))
+
+    def _vectors(self, passages: Sequence[int], length: int) -> list[tuple[int, bytes]]:
+        """Return those of some passages that have a vector of a length, with it, in the order of ids."""
+        return self.file.rows(
             f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ?"
-            " AND p.id IN (SELECT value FROM json_each(?))",
-            (len(vector), json.dumps(list(passages))),
+            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+            (length, json.dumps(list(passages))),
         )
-        if not rows:
-            return {}
-        matrix = unit_rows([row[1] for row in rows])
-        return dict(zip((row[0] for row in rows), dots(matrix, vector).tolist(), strict=True))
 
     def _scan(
         self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
     ) -> list[tuple[int, float]]:
-        best = {pair for scope in scopes for pair in self._scan_one(vector, limit, scope, struck)}
-        return sorted(best, key=lambda pair: (-pair[1], pair[0]))
+        pairs = (pair for scope in scopes for pair in self._scan_one(vector, limit, scope, struck))
+        return sorted(set(pairs), key=lambda pair: (-pair[1], pair[0]))
 
     def _scan_one(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
         where = self.file.where(scope)
@@ -158,11 +161,7 @@ class SqliteVectors(SqlVectors):
         if (log and (log[0][0] != loaded.seq + 1 or not touched[0])) or 2 * len(touched) > len(matrix.ids):
             return None
         stays, width = ~np.isin(matrix.ids, touched), matrix.rows.shape[1]
-        found = self.file.rows(
-            f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ?"
-            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
-            (width, json.dumps(touched.tolist())),
-        )
+        found = self._vectors(touched.tolist(), width)
         read = np.frombuffer(b"".join([row[1] for row in found]), np.int8).reshape(-1, width)
         ids = np.concatenate([matrix.ids[stays], np.array([row[0] for row in found], np.int64)])
         places = np.concatenate([np.flatnonzero(stays), np.full(len(found), -1)])
@@ -178,8 +177,8 @@ class SqliteVectors(SqlVectors):
         from commonplace.index.sqlite.matrix import Matrix
 
         width, ids, vectors = self.length, array("q"), bytearray()
-        sql = f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ? AND p.id > ?"
-        sql += " ORDER BY p.id LIMIT ?"
+        some = "WHERE length(v.vector) = ? AND p.id > ? ORDER BY p.id LIMIT ?"
+        sql = f"SELECT p.id, v.vector {OF_PASSAGES} {some}"
         while rows := self.file.rows(sql, (width or None, ids[-1] if ids else 0, _LOAD_ROWS)):
             ids.extend([row[0] for row in rows])
             vectors += b"".join([row[1] for row in rows])
@@ -220,18 +219,14 @@ class SqliteVectors(SqlVectors):
 
 
 def _load_extension(connection: apsw.Connection) -> bool:
-    path = extension_path()
-    if path is None:
-        return False
-    try:
+    with suppress(apsw.Error, AttributeError):  # a SQLite built without extensions lacks the method
         connection.enable_load_extension(True)
-        connection.load_extension(path)
-    except (apsw.Error, AttributeError):  # a SQLite built without extensions lacks the method
-        return False
-    finally:
-        if hasattr(connection, "enable_load_extension"):
+        try:
+            connection.load_extension(extension_path() or "")
+        finally:
             connection.enable_load_extension(False)
-    return True
+        return True
+    return False
 
 
 def extension_path() -> str | None:
