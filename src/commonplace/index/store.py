@@ -45,8 +45,8 @@ WRITTEN_WAIT_S = 5.0  # how long a search waits for who writes the index, after 
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
 RETRY_S = 30.0  # how often one that searches the files themselves looks whether the index can be had again
 # Looking at some thousand files takes as long as a search. Where it took more than the first figure, of this
-# thread's own time, what it found holds for so many times as long and at most for the third; a small
-# workspace is compared at every search.
+# thread's own time, what it found holds for so many times as long, from the third on for ten times as long; a
+# small workspace is compared at every search.
 SLOW_SCAN_S, SCAN_HOLDS, SCAN_HOLDS_S = 0.002, 200.0, 1.0
 
 
@@ -252,7 +252,7 @@ class Store:
         took_s = time.thread_time() - started
         stale = self._compare(listings, WRITTEN_WAIT_S if is_written else 0)
         if took_s > SLOW_SCAN_S:
-            self._holds_until = time.monotonic() + min(SCAN_HOLDS_S, SCAN_HOLDS * took_s)
+            self._holds_until = time.monotonic() + min(max(SCAN_HOLDS_S, 10 * took_s), SCAN_HOLDS * took_s)
             self._held = stale
         return stale
 
