@@ -28,6 +28,7 @@ class Phrase(NamedTuple):
     tokens: tuple[str, ...]
     begins: bool = False
     column: str = ""
+    expression: str = ""  # what it was read from
 
 
 class Tree(NamedTuple):
@@ -99,7 +100,9 @@ class _Reader:
             self.take(":")
             return self.single(found[3])
         words = tuple(tokens(found[1].replace('""', '"')))
-        self.phrases.append(Phrase(words, bool(found[2]), column))
+        text = f'"{found[1]}"{found[2]}'
+        text = f"{column} : ({text})" if column else text
+        self.phrases.append(Phrase(words, bool(found[2]), column, text))
         return len(self.phrases) - 1
 
 

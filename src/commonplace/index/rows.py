@@ -21,12 +21,11 @@ LONGEST_HEADING = 500  # characters, also of a title: it stands with each passag
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _headings = json.JSONEncoder(ensure_ascii=False).encode
 Rows = dict[str, list[tuple[Any, ...]]]  # by table, in the order of its columns
-TABLES = {"notes": 16, "sections": 6, "passages": 14}  # columns
 
 
 def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> Rows:
     """Return files as rows of each table, with ids that count on from these three."""
-    rows: Rows = {name: [] for name in (*TABLES, "passages_fts", "struck_fts")}
+    rows: Rows = {name: [] for name in ("notes", "sections", "passages", "passages_fts", "struck_fts")}
     for entry in entries:
         first_section, first_passage = section, passage
         paths = [[heading[:LONGEST_HEADING] for heading in cut.headings] for cut in entry.sections]

@@ -19,7 +19,7 @@ from commonplace.config.credentials import Secret
 from commonplace.index import full_text
 from commonplace.index.base import ALL, Either, In, Matches, Not, Scope
 from commonplace.index.full_text import K1, LEAST_IDF, B, Expression
-from commonplace.index.milvus.server import FIELDS, Milvus, cut, filter_of, matching, where
+from commonplace.index.milvus.server import FIELDS, Milvus, cut, matching, where
 from commonplace.index.rows import Rows
 from commonplace.index.sql import SqlVectors
 from commonplace.index.sqlite import schema
@@ -59,7 +59,6 @@ class MilvusIndex(SqliteIndex):
         self.server = Milvus(url, workspace, key, lambda: int(self.meta["generation"]))
         self._gone: set[int] = set()  # passages to be deleted from the server when the transaction ends
         self._average: tuple[int, float] = (-1, 1.0)
-        self._frequencies: tuple[int, dict[str, int]] = (-1, {})  # by filter
         super().__init__(path if path == ":memory:" else f"{os.path.dirname(path)}/milvus.sqlite", identity)
         self.vectors = MilvusVectors(self)
         self.rows(_LENGTHS)
@@ -163,24 +162,16 @@ class MilvusIndex(SqliteIndex):
 
     def count(self, expressions: Sequence[str], *, struck: bool) -> list[int]:
         """Count the passages that match each expression: those that stand, or those that are struck."""
-        return [self._counted_of(matching(one), struck=struck) for one in expressions]
-
-    def _counted_of(self, condition: str, *, struck: bool = False) -> int:
-        condition = f"struck == {str(struck).lower()} and ({condition})"
-        if self._frequencies[0] != (version := self.version):
-            self._frequencies = version, {}
-        known = self._frequencies[1]
-        if condition not in known:
-            known[condition] = int(self.server.query(condition, ["count(*)"])[0]["count(*)"])
-        return known[condition]
+        which = f"struck == {str(struck).lower()}"
+        found = (self.server.query(f"{which} and ({matching(one)})", ["count(*)"]) for one in expressions)
+        return [int(rows[0]["count(*)"]) for rows in found]
 
     def match(
         self, expression: str, limit: int, *scopes: Scope, header: float = 1.0
     ) -> list[tuple[int, float]]:
         """Return the best standing passages for an expression, by BM25; see `index.base.Index`."""
         read = full_text.parse(expression)
-        counts = [self._counted_of(filter_of(phrase)) for phrase in read.phrases]
-        total = max(self.frequencies(())[1], *counts, 0)
+        counts, total = self.frequencies([phrase.expression for phrase in read.phrases])
         idfs = [max(LEAST_IDF, math.log((total - n + 0.5) / (n + 0.5))) for n in counts]
         weights: dict[int, float] = {}
         for phrase, idf in zip(read.phrases, idfs, strict=True):

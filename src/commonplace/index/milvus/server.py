@@ -187,7 +187,7 @@ def where(scope: Scope) -> str:
 def matching(expression: str) -> str:
     """Return the filter of an expression of full text: phrases are looked for in the tokens of a column."""
     read = full_text.parse(expression)
-    return _joined(read.tree, [filter_of(one) for one in read.phrases])
+    return _joined(read.tree, [_phrase(one) for one in read.phrases])
 
 
 def _joined(tree: Tree | int, phrases: Sequence[str]) -> str:
@@ -199,7 +199,7 @@ def _joined(tree: Tree | int, phrases: Sequence[str]) -> str:
     return f" {tree.sign.lower()} ".join([first, *others])
 
 
-def filter_of(phrase: Phrase) -> str:
+def _phrase(phrase: Phrase) -> str:
     """Return the filter of a phrase."""
     if not phrase.tokens:
         return _NONE

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
     from commonplace.index.rows import Rows
 
-_COPIED = {
-    "notes": "id, collection, path, title, date, kind, hash, mtime_ns, size, lines, metadata, quarters,"
-    " first_section, last_section, first_passage, last_passage",
-    "sections": "id, note_id, headings, start_line, end_line, turns",
-    "passages": "id, note_id, section_id, start_line, end_line, text, annotations, vector_id, day, until,"
-    " speakers, wide, script, shown, length",
-    "postings": "term, passage, struck, length, body, header, places",
-}  # fmt: skip
-
 
 class _Meta(Meta):
     """The table of what an index notes of itself: texts and bytes, of which the first byte says which."""
@@ -114,8 +105,8 @@ class PostgresIndex(Server, SqlIndex):
                 own = sum(place >= 0 for place in at)
                 postings.append((word, row[0], row[9] is not None, length, own, len(at) - own, at))
         inserted = {**rows, "passages": passages, "postings": postings}
-        for table, columns in _COPIED.items():
-            self.copy(table, columns, inserted[table])
+        for table in ("notes", "sections", "passages", "postings"):
+            self.copy(table, inserted[table])
 
     def delete_texts(self, passages: Sequence[tuple[int, bool]]) -> None:
         """Delete passages from the full text; in a transaction."""

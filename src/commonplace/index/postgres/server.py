@@ -124,9 +124,9 @@ class Server:
         with self.lock, self.translated(), self.connection.cursor() as cursor:
             cursor.executemany(confined(sql, self.workspace), list(rows))
 
-    def copy(self, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
-        """Insert many rows of this workspace. Raises IndexUnavailable."""
-        sql = f"COPY {table} (workspace, {columns}) FROM STDIN"
+    def copy(self, table: str, rows: Iterable[Sequence[object]]) -> None:
+        """Insert many rows of this workspace, with all columns in their order. Raises IndexUnavailable."""
+        sql = f"COPY {table} FROM STDIN"
         with self.lock, self.translated(), self.connection.cursor() as cursor, cursor.copy(sql) as copy:
             for row in rows:
                 copy.write_row([self.workspace, *map(_writable, row)])
