@@ -107,10 +107,8 @@ def facts(index: Index) -> Iterator[NoteFacts]:
     """Every note with its front matter, whose keys are in lower case."""
     for note in index.notes():
         try:
-            loaded = json.loads(note.metadata) if note.metadata else {}
-        except ValueError as error:  # we did not write it
+            loaded = dict(json.loads(note.metadata)) if note.metadata else {}
+        except (ValueError, TypeError) as error:  # we did not write it
             raise IndexUnavailable(index.path, "damaged") from error
-        if not isinstance(loaded, dict):
-            raise IndexUnavailable(index.path, "damaged")
         metadata = {key.lower(): value for key, value in loaded.items()}
         yield NoteFacts(note.id, note.collection, note.path, metadata)

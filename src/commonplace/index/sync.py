@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from commonplace.index.vectors import Pending
     from commonplace.providers.embedding.base import Batching, Embedder
 
-    _Made = tuple[list[bytes], Floats, dict[bytes, bytes] | None]
+    _Made = tuple[list[bytes], Floats, dict[bytes, bytes]]
 
 Writing = Callable[[], AbstractContextManager[object]]
 BATCH_FROM = 100  # texts; fewer are embedded directly, which takes seconds
@@ -119,9 +119,11 @@ def sync_vectors(
     job = _Job(vectors, embedder, progress, stop, writing)
     if vectors.serves(embedder):
         return job.fill(sweep)
-    staged, left = job.stage()
-    if left:
-        return SyncReport(embedded=staged, pending=left)
+    vectors.index.meta["staging"] = embedder.fingerprint
+    total = vectors.served(embedder)
+    staged, done = job.make(vectors.texts(EMBED_BATCH * 4, embedder), vectors.known, total)
+    if done < total:
+        return SyncReport(embedded=staged, pending=total - done)
     with writing(), vectors.index.transaction():
         report = _Job(vectors, embedder, silent, lambda: False, nullcontext).fill()
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
@@ -168,22 +170,6 @@ class _Job(NamedTuple):
     stop: Callable[[], bool]
     writing: Writing
 
-    def stage(self) -> tuple[int, int]:
-        """Embed everything for a new model while the old one's vectors still answer.
-
-        Return how many vectors were made, and how many passages are left if it was stopped.
-        """
-        vectors, embedder = self.vectors, self.embedder
-        total = vectors.served(embedder)
-        vectors.index.meta["staging"] = embedder.fingerprint
-
-        def given(some: Sequence[Pending]) -> list[Pending]:
-            known = vectors.store.known(pending.key for pending in some)
-            return [pending for pending in some if pending.key in known]
-
-        made, done = self.make(vectors.texts(EMBED_BATCH * 4, embedder), given, total)
-        return made, total - done
-
     def fill(self, sweep: bool = True) -> SyncReport:
         """Give passages without a vector one, made now or known from elsewhere."""
         vectors, embedder, meta = self.vectors, self.embedder, self.vectors.index.meta
@@ -192,12 +178,12 @@ class _Job(NamedTuple):
             vectors.adopt(embedder)
             reused, total = vectors.reuse(), vectors.store.pending()
 
-        def given(_: Sequence[Pending]) -> list[Pending]:
-            # Of the passages those that are still there: others may have written meanwhile.
-            return vectors.assign(vectors.pending(EMBED_BATCH * 4, embedder))
+        def pending_now() -> list[Pending]:
+            return vectors.pending(EMBED_BATCH * 4, embedder)
 
-        rounds = iter(lambda: vectors.pending(EMBED_BATCH * 4, embedder), [])
-        made, done = self.make(rounds, given, total, vectors.store.length)
+        # Of the passages those get one that are still there: others may have written meanwhile.
+        given = lambda _: vectors.assign(pending_now())  # noqa: E731
+        made, done = self.make(iter(pending_now, []), given, total, vectors.store.length)
         with self.writing():
             pending = vectors.store.pending()
             # While some are missing, vectors may be there that are not assigned yet, and were paid for.
@@ -261,8 +247,8 @@ def _embed(embedder: Embedder, batch: Sequence[Pending], progress: Progress, don
         reached = done + min(len(batch), start + step)
         progress("vectors", reached, max(reached, total))
     keys = [key for part in parts for key in part[0]]
-    words = {key: own for part in parts for key, own in (part[2] or {}).items()}
-    return keys, np.concatenate([part[1] for part in parts]), words or None
+    words = {key: own for part in parts for key, own in part[2].items()}
+    return keys, np.concatenate([part[1] for part in parts]), words
 
 
 def _embed_part(embedder: Embedder, batch: Sequence[Pending]) -> _Made:
@@ -274,7 +260,7 @@ def _embed_part(embedder: Embedder, batch: Sequence[Pending]) -> _Made:
     turns = [pending for pending in batch if pending.start is not None]
     if not turns or not gives_words(embedder):
         matrix = embedder.embed([pending.text for pending in batch], "passage")
-        return [pending.key for pending in batch], matrix, None
+        return [pending.key for pending in batch], matrix, {}
     others = [pending for pending in batch if pending.start is None]
     rows, words = embedder.embed_words([p.text for p in turns], [p.start or 0 for p in turns])
     matrix = np.concatenate([rows, embedder.embed([p.text for p in others], "passage")])

@@ -109,6 +109,11 @@ class Vectors:
         known = self.store.assign([*((pending.passage, pending.key) for pending in found), *unserved])
         return [pending for pending in found if pending.key in known]
 
+    def known(self, some: Sequence[Pending]) -> list[Pending]:
+        """Return those passages whose text has a vector."""
+        known = self.store.known(pending.key for pending in some)
+        return [pending for pending in some if pending.key in known]
+
     def pending(self, limit: int, model: Model) -> list[Pending]:
         """Return the next passages to embed, in the order of the notes; mark those that are not served."""
         found: list[Pending] = []
