@@ -119,6 +119,55 @@ def test_a_short_section_is_whole(search: Search) -> None:
     assert hit.text == f"{own}\n\n{more}"
 
 
+DAY = """# 2026-02-13
+
+- 14:05 Deploys go out on Tuesdays, never on Fridays.
+- 14:06 Mira maintains the billing service;
+  her backup is Tomas.
+- 14:07 车牌：BE 482 913，白色的斯柯达。
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("when do we deploy?", (3, 3)),
+        ("who is the backup for billing?", (4, 5)),
+        ("我们的车牌号是多少", (6, 6)),
+        ("Mira and the deploys", (3, 6)),  # two items
+        ("what happened", None),
+    ],
+)
+def test_of_a_list_the_item_that_answers_is_shown(
+    search: Search, question: str, lines: tuple[int, int] | None
+) -> None:
+    hits = search(DAY, question)
+    assert [(hit.start_line, hit.end_line) for hit in hits] == ([lines] if lines else [])
+    for hit in hits:
+        assert hit.text == "\n".join(DAY.split("\n")[hit.start_line - 1 : hit.end_line])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# N\n\n- The harbour crane lifts forty tonnes.\n- The zebrafish eats near the harbour crane.\n",  # one matter
+        "# N\n\n1. Open the valve.\n2. Feed the zebrafish.\n3. Close it.\n",  # steps
+        "# N\n\nThe plan:\n\n- Open the valve.\n- Feed the zebrafish.\n",  # announced
+        "# N\n\n- Ann: Did you feed them?\n- Bob: The zebrafish, yes.\n- Ann: Good.\n- Bob: Sure.\n",  # talk
+        "# Zebrafish\n\n- Two of the zebrafish are striped.\n- The others hide all day.\n",  # the title says it of all
+    ],
+)
+def test_what_belongs_together_is_shown_together(search: Search, text: str) -> None:
+    assert text.endswith(f"\n{search(text, 'feed zebrafish')[0].text}\n")
+
+
+def test_of_a_table_the_row_that_answers_is_shown_below_its_header(search: Search) -> None:
+    table = "| who | phone |\n|---|---|\n| Zgraggen | 031 555 |\n| Beat | 079 444 |"
+    (hit,) = search(f"# People\n\n{table}\n", "Beat's phone")
+    assert hit.text.split("\n") == [table.split("\n")[at] for at in (0, 1, 3)]
+    assert (hit.start_line, hit.end_line, hit.lead) == (6, 6, 2)
+
+
 def test_what_a_better_hit_shows_is_no_hit(search: Search) -> None:
     items = "\n".join(
         f"- point {n} about the zebrafish that is kept in the cellar of the house" for n in range(5)

@@ -1,4 +1,4 @@
-"""Rankings without answers that come twice: groups of passages that say the same, and MMR."""
+"""Rankings without answers that come twice: groups of passages that say the same."""
 
 from __future__ import annotations
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from commonplace.markdown import fences
+from commonplace.markdown import fences, structure
+from commonplace.search import updates
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     from commonplace.markdown.shown import Shown
     from commonplace.types import Hit
 
+_BULLETS = ("- ", "* ", "+ ")
 REACH = 4  # passages on either side of a hit that are read
+
+ON_ONE_MATTER = 2  # words that an item shares with the other items of a list
 
 Passages = Callable[[Sequence[int]], Iterable["Candidate"]]
 Admitted = Callable[[Iterable[int]], Collection[int]]
@@ -26,96 +31,116 @@ Span = tuple[int, int]  # first and last line, 1-based and inclusive
 
 
 def complete(
-    passages: Passages, admitted: Admitted, pairs: Sequence[tuple[Candidate, Hit]], limit: int
+    passages: Passages,
+    admitted: Admitted,
+    pairs: Sequence[tuple[Candidate, Hit]],
+    limit: int,
+    asked: Collection[str] = (),
 ) -> list[Hit]:
     """Complete hits, the best first; one whose lines a better one shows already is left out.
 
-    `passages` reads passages by their ids, `admitted` says which of some a question does not exclude.
+    `passages` reads passages by their ids, `admitted` says which of some a question does not exclude. Of a
+    list only the item that answers is shown, where the words `asked` say which.
     """
     known: dict[int, list[Span]] = {}  # lines that are shown, by note
     hits: list[Hit] = []
     step = max(1, limit)
     for start in range(0, len(pairs), step):
-        batch = [(_Part(own), hit) for own, hit in pairs[start : start + step]]
-        ids = {passage for part, _ in batch for passage in part.beside}
-        rows = {own.id: own for own in passages(sorted(ids))} if ids else {}
+        batch = pairs[start : start + step]
+        ids = {passage for own, _ in batch for passage in _beside(own)}
+        rows = {row.id: row for row in passages(sorted(ids))} if ids else {}
         joined = admitted(rows) if rows else ()
         rows = {passage: row for passage, row in rows.items() if passage in joined}
-        for part, hit in batch:
+        for own, hit in batch:
             if len(hits) >= limit:
                 return hits
-            spans = known.setdefault(part.own.note_id, [])
-            part.join(rows)
-            if (span := part.free(spans)) is not None:
-                hits.append(part.completed(hit, span, rows, spans))
-                spans.append(span)
+            spans = known.setdefault(own.note_id, [])
+            if (shown := _completed(own, hit, rows, spans)) is not None:
+                shown = shown if own.turns else _answering(shown, asked)
+                hits.append(shown)
+                spans.append((shown.start_line, shown.end_line))
     return hits
 
 
-class _Part:
-    """A passage, and the lines around it that are shown with it."""
+def _beside(own: Candidate) -> Collection[int]:
+    """The passages that may hold what is shown of one."""
+    if not own.shown:
+        return ()
+    reach = range(own.id - REACH, own.id + REACH + 1)
+    return [*reach, *(own.id - back for back, _ in _shown(own)[2])]
 
-    def __init__(self, own: Candidate) -> None:
-        self.own = self._top = own
-        self._first, self._last, self._header, _ = _shown(own)
-        self._lines, self._start, self._end = own.text.split("\n"), own.start_line, own.end_line
 
-    @property
-    def beside(self) -> Collection[int]:
-        """The passages that may hold what is shown."""
-        if not self.own.shown:
-            return ()
-        reach = range(self.own.id - REACH, self.own.id + REACH + 1)
-        return [*reach, *(self.own.id - back for back, _ in self._header)]
+def _completed(own: Candidate, hit: Hit, rows: Mapping[int, Candidate], known: Iterable[Span]) -> Hit | None:
+    """Complete a hit with lines of the passages above and below, below their header, its fences closed.
 
-    def join(self, rows: Mapping[int, Candidate]) -> None:
-        """Join the passages above and below, as far as they are shown and `rows` has them."""
-        while (upper := rows.get(self._top.id - 1)) and self._first <= upper.end_line < self._start:
-            gap = [""] * (self._start - upper.end_line - 1)
-            self._top, self._start = upper, upper.start_line
-            self._lines = [*upper.text.split("\n"), *gap, *self._lines]
-        number = self.own.id + 1
-        while (lower := rows.get(number)) and self._end < lower.start_line <= self._last:
-            self._lines += [*[""] * (lower.start_line - self._end - 1), *lower.text.split("\n")]
-            self._end, number = lower.end_line, number + 1
+    Lines that better hits show, `known`, are left out; None if these show the passage.
+    """
+    first, last, header, _ = _shown(own)
+    top, bottom, lines = own, own, _numbered(own)
+    while (upper := rows.get(top.id - 1)) and first <= upper.end_line < top.start_line:
+        top, lines = upper, lines | _numbered(upper)
+    while (lower := rows.get(bottom.id + 1)) and bottom.end_line < lower.start_line <= last:
+        bottom, lines = lower, lines | _numbered(lower)
+    begin, finish = own.start_line, own.end_line  # pieces of one long line have the same
+    start, end = max(first, top.start_line), min(last, bottom.end_line)
+    for a, b in known:
+        if a <= begin and finish <= b and (a, b) != (begin, finish):
+            return None
+        start = b + 1 if a <= begin and start <= b < finish else start
+        end = a - 1 if finish <= b and begin < a <= end else end
+    if not own.shown:
+        return hit
+    while start < end and not lines.get(start, "").strip():
+        start += 1
+    head = [
+        text
+        for back, line in header
+        if line < start and not any(a <= line <= b for a, b in known) and own.id - back in rows
+        if (text := _numbered(rows[own.id - back]).get(line)) is not None
+    ]
+    above = (lines.get(number, "") for number in range(top.start_line, start))
+    head += filter(None, [fences.left_open([_shown(top)[3], *above])])
+    text = fences.closed("\n".join([*head, *(lines.get(number, "") for number in range(start, end + 1))]))
+    return (
+        hit if text == hit.text else replace(hit, text=text, start_line=start, end_line=end, lead=len(head))
+    )
 
-    def free(self, known: Iterable[Span]) -> Span | None:
-        """Return the lines to show without what better hits show of them; None if these show the passage."""
-        lines = self.own.start_line, self.own.end_line  # pieces of one long line have the same
-        start, end = max(self._first, self._start), min(self._last, self._end)
-        for first, last in known:
-            if first <= lines[0] and lines[1] <= last and (first, last) != lines:
-                return None
-            if first <= lines[0] and start <= last < lines[1]:
-                start = last + 1
-            if lines[1] <= last and lines[0] < first <= end:
-                end = first - 1
-        return start, end
 
-    def completed(self, hit: Hit, span: Span, rows: Mapping[int, Candidate], known: Sequence[Span]) -> Hit:
-        """Return the hit with some of the lines below their header, its fences closed.
-
-        `known` are lines that other hits show.
-        """
-        if not self.own.shown:
-            return hit
-        first, last = (number - self._start for number in span)
-        while first < last and not self._lines[first].strip():
-            first += 1
-        start = first + self._start
-        header = [
-            row.text.split("\n")[line - row.start_line]
-            for back, line in self._header
-            if line < start and not any(a <= line <= b for a, b in known)
-            if (row := rows.get(self.own.id - back)) and row.start_line <= line <= row.end_line
-        ]
-        opened = fences.left_open([_shown(self._top)[3], *self._lines[:first]])
-        header += [opened] if opened else []
-        text = fences.closed("\n".join([*header, *self._lines[first : last + 1]]))
-        if text == hit.text:
-            return hit
-        return replace(hit, text=text, start_line=start, end_line=span[1], lead=len(header))
+def _numbered(own: Candidate) -> dict[int, str]:
+    """The lines of a passage by their numbers."""
+    return dict(enumerate(own.text.split("\n"), own.start_line))
 
 
 def _shown(own: Candidate) -> Shown:
     return json.loads(own.shown) if own.shown else (own.start_line, own.end_line, (), "")
+
+
+def _answering(hit: Hit, asked: Collection[str]) -> Hit:
+    """Cut a list to the item that alone holds words of a question, two or a third of these.
+
+    Words of the title and the headings count for no item. Items that share words are on one matter and stay.
+    """
+    wanted = set(asked) - updates.words(" ".join([hit.title, *hit.headings]))
+    shown = item(hit, lambda text: len(updates.words(text) & wanted), least=1 if len(wanted) <= 3 else 2)
+    rest = "\n".join(line for line in hit.text.split("\n") if line not in shown.text)
+    return hit if len(updates.words(shown.text) & updates.words(rest)) >= ON_ONE_MATTER else shown
+
+
+def item(hit: Hit, held: Callable[[str], int], least: int = 1) -> Hit:
+    """Cut a list, or a table, to the only item that holds something, if it holds at least so much."""
+    lines = hit.text.split("\n")
+    head = 2 * (len(lines) > 2 and lines[0][:1] == "|" and structure.DIVIDER.match(lines[1]) is not None)
+    marks = ("| ",) if head else _BULLETS
+    starts = [at for at, line in enumerate(lines) if at >= head and line[:2] in marks]
+    is_whole = hit.lead in (0, head) and len(lines) - hit.lead == hit.end_line - hit.start_line + 1
+    between = [line for at, line in enumerate(lines) if at > head and at not in starts]
+    if len(starts) < 2 or starts[0] > head or not is_whole or any(line[:1].strip() for line in between):
+        return hit
+    items = ["\n".join(lines[a:b]).rstrip() for a, b in pairwise([*starts, len(lines)])]
+    counts = [*map(held, items)]
+    at = counts.index(max(counts))
+    if counts[at] < least or sum(counts) > counts[at]:
+        return hit
+    first = hit.start_line - hit.lead + starts[at]
+    text = "\n".join([*lines[:head], items[at]])
+    return replace(hit, text=text, start_line=first, end_line=first + items[at].count("\n"), lead=head)

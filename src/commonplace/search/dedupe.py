@@ -23,21 +23,21 @@ class Repeats:
 
     def rest(self, hit: Hit) -> Hit | None:
         """Return a hit without the lines that the block has; None if nothing is left."""
-        said = _read(hit.path, hit.text)
-        if any(_covers(other, hit) or _says(told, other, said, hit) for other, told in self._hits):
+        said = _read(hit)
+        if any(_holds(other, told, hit, said) for other, told in self._hits):
             return None
         had: dict[int, str] = {}
         for other, _ in self._hits:
-            if other.path == hit.path and (lines := whole_lines(other)):
-                had |= dict(enumerate(lines, other.start_line))
+            if other.path == hit.path:
+                had |= dict(enumerate(whole_lines(other), other.start_line))
         lines = whole_lines(hit) if had else []
-        same = [had.get(number) == line for number, line in enumerate(lines, hit.start_line)]
+        same = (had.get(number) == line for number, line in enumerate(lines, hit.start_line))
         rest = without(hit, [mark if line.strip() else None for mark, line in zip(same, lines, strict=True)])
         return rest if rest is None or rest is hit else self.rest(rest)
 
     def add(self, hit: Hit) -> None:
         """Note what a hit says."""
-        self._hits.append((hit, _read(hit.path, hit.text)))
+        self._hits.append((hit, _read(hit)))
 
 
 def whole_lines(hit: Hit) -> list[str]:
@@ -64,16 +64,14 @@ def without(hit: Hit, known: Sequence[bool | None]) -> Hit | None:
     return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
 
 
-def _read(path: str, text: str) -> Wording:
-    return compare.verbatim(text) if filetypes.is_code(path) else compare.read(text)
+def _read(hit: Hit) -> Wording:
+    return (compare.verbatim if filetypes.is_code(hit.path) else compare.read)(hit.text)
 
 
-def _covers(other: Hit, hit: Hit) -> bool:
-    """Whether a hit stands inside another one."""
+def _holds(other: Hit, told: Wording, hit: Hit, said: Wording) -> bool:
+    """Whether a hit stands inside another one, or says the same."""
     inside = other.start_line <= hit.start_line and hit.end_line <= other.end_line
-    return other.path == hit.path and inside and hit.text in other.text
-
-
-def _says(told: Wording, other: Hit, said: Wording, hit: Hit) -> bool:
+    if other.path == hit.path and inside and hit.text in other.text:
+        return True
     one, two = ((each.title, *each.headings) for each in (other, hit))
     return compare.same(told, said) and compare.agree(one, two, said)

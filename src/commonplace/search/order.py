@@ -1,4 +1,4 @@
-"""The order of hits where scores do not say it, one hit for all that say the same.
+"""The order of hits where scores do not say it, and one hit for all that say the same.
 
 `ranking` gives every candidate a score; the steps of `arrange` move some of them, one after the other. Each
 notes what it adds in `parts` under a name of its own, so that `--explain` shows them as rows:
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from functools import partial
 
 from commonplace.base import filetypes
 from commonplace.base.tuples import NamedTuple
@@ -26,14 +26,13 @@ from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.markdown import conflicts
 from commonplace.render import screen
-from commonplace.search import completion, references, superseding, updates
+from commonplace.search import coming, completion, references, updates
 from commonplace.search.ranking import Ranked, adjusted, fitted, labels, outdated, role_of, said
 from commonplace.types.results import Factor, Hit, Place
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
-    from typing import Any
 
     from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
-_NONE: Mapping[int, Any] = MappingProxyType({})
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 # What a trigger adds: what scores more than that above it is a better answer. More where the best entry with
 # one would not be among the first `AMONG`, less where a further one would displace an answer from there.
@@ -134,14 +132,15 @@ def put_first(ranked: Sequence[Ranked], first: Collection[int]) -> list[Ranked]:
     for item in ranked:
         if item.candidate.id in first:
             own = said(item.candidate)
-            instructs = MATTER in own and "trigger" not in own
-            name, gain = ("instruction", 0.0) if instructs else ("trigger", TRIGGER)
+            name, gain = (
+                ("trigger", TRIGGER) if "trigger" in own or MATTER not in own else ("instruction", 0.0)
+            )
             lifted.append((item.score + gain, name, item))
     lifted.sort(key=lambda row: -row[0])
-    ahead = []
-    for place, (score, name, item) in enumerate(lifted):
-        score = max(score, third) if not place else max(item.score, min(score, third))
-        ahead.append(adjusted(item, name, score - item.score))
+    ahead: list[Ranked] = []
+    for score, name, item in lifted:
+        lead = max(item.score, min(score, third)) if ahead else max(score, third)
+        ahead.append(adjusted(item, name, lead - item.score))
     return sorted([*ahead[:1], *others, *ahead[1:]], key=lambda item: -item.score)
 
 
@@ -150,11 +149,8 @@ def put_first(ranked: Sequence[Ranked], first: Collection[int]) -> list[Ranked]:
 
 def superseded(index: Index, ranked: Sequence[Ranked]) -> Successors:
     """Find which candidates are those that another one names as what supersedes it."""
-    named = {
-        item.candidate.id: name
-        for item in ranked
-        if item.candidate.until is None and (name := said(item.candidate).get("superseded-by"))
-    }
+    standing = (item.candidate for item in ranked if item.candidate.until is None)
+    named = {own.id: name for own in standing if (name := said(own).get("superseded-by"))}
     if not named:
         return {}
     places = facts.places(index, set(named.values()))
@@ -180,26 +176,21 @@ def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
 def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
     """Put the best of each place that replaces a passage before it, where all of it stands behind.
 
-    It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
+    It is lifted rather than the other lowered, which somebody may ask for.
     """
     ordered = list(ranked)
     pairs = [(own, others) for own, places in successors.items() for others in places]
     for _ in pairs:  # a circle of replacements ends as well
-        moved = False
+        before = list(ordered)
         for own, others in pairs:
-            at, best = _first(ordered, (own,)), _first(ordered, others)
-            if at < best < len(ordered):
-                item, score = ordered.pop(best), ordered[at].score
-                ordered.insert(at, adjusted(item, "replaces", max(0.0, score - item.score)))
-                moved = True
-        if not moved:
+            both = [at for at, item in enumerate(ordered) if item.candidate.id in {own, *others}]
+            if len(both) > 1 and ordered[both[0]].candidate.id == own:
+                item = ordered.pop(both[1])
+                gain = max(0.0, ordered[both[0]].score - item.score)
+                ordered.insert(both[0], adjusted(item, "replaces", gain))
+        if ordered == before:
             break
     return ordered
-
-
-def _first(ranked: Sequence[Ranked], passages: Collection[int]) -> int:
-    """Where the first of some passages stands; behind all where none does."""
-    return next((at for at, item in enumerate(ranked) if item.candidate.id in passages), len(ranked))
 
 
 # --- the same said twice --------------------------------------------------------------------------------
@@ -246,11 +237,10 @@ def gather(entries: Iterable[Entry], limit: int, asked: frozenset[str] = frozens
         if place in places:
             continue
         places.add(place)
-        group = next((group for group in groups if all(entry.says(other, asked) for other in group)), None)
-        if group is None:
-            groups.append([entry])
-        else:
-            group.append(entry)
+        alike = (group for group in groups if all(entry.says(other, asked) for other in group))
+        if (group := next(alike, None)) is None:
+            groups.append(group := [])
+        group.append(entry)
     return [_statement(group) for group in groups]
 
 
@@ -260,15 +250,12 @@ def _statement(group: Sequence[Entry]) -> Statement:
     def age(one: Entry) -> tuple[bool, bool, float, str, int, int]:
         own, source = one.item, one.source
         is_copy = len(paths) > 1 and bool(conflicts.original(source.path, paths))
-        day = source.date or ""
-        named = own.parts.get("date", 0.0)
+        named, day = own.parts.get("date", 0.0), source.date or ""
         return source.kind != TRANSCRIPT, not is_copy, named, day, source.mtime_ns, own.candidate.start_line
 
     newest, *others = sorted(group, key=age, reverse=True)
-    best = max(one.item.score for one in group)
-    return Statement(
-        newest._replace(item=adjusted(newest.item, "said again", best - newest.item.score)), others
-    )
+    gain = max(one.item.score for one in group) - newest.item.score
+    return Statement(newest._replace(item=adjusted(newest.item, "said again", gain)), others)
 
 
 # --- hits -----------------------------------------------------------------------------------------------
@@ -297,42 +284,45 @@ def arrange(
             ranked = [item for item in ranked if not _is_silent(item) or item.score >= best / 2]
         ranked, fronts = serve(question, ranked)
         ranked = put_first(ranked, first)
-        said_newer = superseding.superseded(ranked, request.today)
+        said_newer = updates.superseded(ranked, request.today)
         successors = {
             **{old: [{new}] for old, (new, _) in said_newer.items()},
             **superseded(index, ranked),
             **(settled(ranked, replaced) if replaced else {}),
         }
-        ranked = in_order(ranked, successors)
-        entries = _entries(item for item in ranked if item.score >= least)
-        shown = gather(entries, limit, frozenset(question.query.terms))
+        kept = (item for item in in_order(ranked, successors) if item.score >= least)
+        shown = gather(_entries(kept), limit, frozenset(question.query.terms))
         pairs = [
-            (one.item.candidate, _hit(one.item, one.source, request.today, others, said_newer))
-            for one, others in shown
+            (own.candidate, _hit(own, source, request.today, others, said_newer.get(own.candidate.id)))
+            for (own, source, _), others in shown
         ]
         if request.past or not request.complete:
             return [hit for _, hit in pairs[:limit]]
-        hits = completion.complete(index.passages, question.admitted, pairs, limit)
+        words = updates.words(question.query.words) - question.terms.missing
+        hits = completion.complete(index.passages, question.admitted, pairs, limit, words)
         notes = {one.item.candidate.note_id: (one.source.collection, one.source.path) for one, _ in shown}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}
-        words = question.query.marked if owed else ()
-        hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), words) for hit in hits]
+        marked = question.query.marked if owed else ()
+        hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), marked) for hit in hits]
         paths = {hit.path for hit in hits}
         copies = conflicts.copies(paths, lambda path: "\n".join(h.text for h in hits if h.path == path))
         return sorted(hits, key=lambda hit: copies.get(hit.path) in paths) if copies else hits
 
 
 def listed(
-    kept: Sequence[Ranked], now: date | None = None, naming: Mapping[int, Span] = _NONE
+    kept: Sequence[Ranked], now: date | None = None, naming: Mapping[int, Span] | None = None
 ) -> Iterator[Hit]:
     """Yield every passage as a hit of its own; of one that names a day it is labelled with that."""
     for item in kept:
-        hit, span = _hit(item, item.candidate.source, now), naming.get(item.candidate.id)
-        yield replace(hit, labels=(*hit.labels, f"names {span.written}")) if span else hit
+        hit = _hit(item, item.candidate.source, now)
+        if naming and (span := naming.get(item.candidate.id)):
+            hit = replace(hit, labels=(*hit.labels, f"names {span.written}"))
+            hit = completion.item(hit, partial(coming.holds, span.text))
+        yield hit
 
 
 def _is_silent(item: Ranked) -> bool:
-    """Whether a candidate is a note without text, and no word of the question stands in it."""
+    """Whether a candidate is a note without text or a word of the question."""
     return item.parts.get("words", 0.0) <= 0 and role_of(item.candidate) == BARE
 
 
@@ -349,7 +339,7 @@ def _hit(
     source: Source,
     now: date | None,
     others: Sequence[Entry] = (),
-    said_newer: Mapping[int, tuple[int, str]] = _NONE,
+    newer: tuple[int, str] | None = None,
 ) -> Hit:
     def today() -> date:
         from datetime import date  # only labels need it, and a search from the shell starts without
@@ -358,7 +348,6 @@ def _hit(
 
     candidate = ranked.candidate
     own = said(candidate)
-    newer = [f"newer {said_newer[candidate.id][1]}".rstrip()] if candidate.id in said_newer else []
     score = min(1.0, max(0.0, ranked.score))
     parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
     return Hit(
@@ -373,15 +362,10 @@ def _hit(
         collection=source.collection,
         docid=source.docid,
         factors=tuple(_factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
-        labels=(*(labels(own, today) if own else ()), *newer),
+        labels=(*(labels(own, today) if own else ()), *([f"newer {newer[1]}".rstrip()] if newer else [])),
         others=tuple(
-            Place(
-                references.shown(other.source.collection, other.source.path),
-                other.item.candidate.start_line,
-                other.item.candidate.end_line,
-                other.source.date,
-            )
-            for other in others
+            Place(references.shown(one.collection, one.path), own.start_line, own.end_line, one.date)
+            for (own, *_), one, _ in others
         ),
         until=candidate.until or None,
     )

@@ -6,15 +6,14 @@ opens sentences there (*Catherine keeps bees.*, but *Cello strings are dear.* to
 writes it large as well. Of names that are equally near those of the owner's notes come before those of
 reference. A warning says who is taken for whom.
 
-A name that occurs once counts if it is long, both write it large, a single letter differs, and no other
-name is near: of short words too many are one letter from another.
+A name that occurs once counts if it is long, both write it large, one letter differs and no other is near.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from commonplace.base.expressions import lazy
@@ -45,13 +44,13 @@ def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) ->
     dated = {word for text in dates for word in _WORD.findall(text)}
     words = list(dict.fromkeys(_WORD.findall(asked.words)))
     is_small = asked.words.islower()
-    likely = [
+    found = [
         word
         for word in words
         if word.lower() in missing and len(word) >= SHORTEST and (is_small or word[0].isupper())
         if word not in dated
     ]
-    return {word: word != words[0] and word[0].isupper() for word in likely[:MOST]}
+    return {word: word != words[0] and word[0].isupper() for word in found[:MOST]}
 
 
 def neighbours(word: str) -> list[str]:
@@ -85,23 +84,19 @@ def meant(
     chosen: dict[str, str] = {}
     for word, is_name in words.items():
         near: list[tuple[int, bool, int, str]] = []
+        most = 2 if len(word) >= LONG else 1  # names that differ by more are others
         for name, count in times.items():
             may_be_once = name in inside and word[0].isupper() and min(len(name), len(word)) >= LONG
             may_be = (name in inside or is_name) if count >= TIMES else may_be_once
             steps = distance(word.lower(), name.lower()) if may_be else LONGEST
-            if steps <= allowed(word) and not _is_small(name, candidates):
+            small = re.compile(rf"\b{re.escape(name.lower())}\b")
+            if steps <= most and not any(small.search(one.text) for one in candidates):  # else it is no name
                 near.append((steps, name not in own, -count, name))
         often = [name for _, _, count, name in sorted(near) if -count >= TIMES]
         once = [name for steps, *_, name in near if steps == 1] if len(near) == 1 else []
         if often or once:
             chosen[word] = (often or once)[0]
     return chosen
-
-
-def _is_small(name: str, candidates: Iterable[Candidate]) -> bool:
-    """Tell if some passage writes a word in small letters, so that it is not a name."""
-    small = re.compile(rf"\b{re.escape(name.lower())}\b")
-    return any(small.search(one.text) for one in candidates)
 
 
 def respelled(asked: Query, names: Mapping[str, str]) -> Query:
@@ -112,11 +107,6 @@ def respelled(asked: Query, names: Mapping[str, str]) -> Query:
     )
     terms = (query.terms(lower[term]) if term in lower else [term] for term in asked.terms)
     return asked._replace(text=text, words=words, terms=tuple(dict.fromkeys(chain.from_iterable(terms))))
-
-
-def allowed(word: str) -> int:
-    """How many letters may differ: one, and two of a long name; names that differ by more are others."""
-    return 2 if len(word) >= LONG else 1
 
 
 def distance(one: str, other: str, most: int = 2) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import chain, islice
+from operator import attrgetter
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.base.messages import message
@@ -36,11 +37,7 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
     So many passages before and after. Raises NoteNotFound if no note has a date, for a note without one,
     for one that is not indexed and for lines that it does not have.
     """
-    stale, index = store.freshen(), store.index
-    today = now or date.today()
-    earlier: Sequence[Moment] = ()
-    own: Sequence[Moment]
-    later: Sequence[Moment] = ()
+    stale, index, today = store.freshen(), store.index, now or date.today()
     if (span := _span(store, anchor, today)) is None:
         try:
             reference = parse_reference(anchor)
@@ -48,20 +45,20 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
         except NoteNotFound as error:
             raise NoteNotFound(error.path, error.suggestions, NEITHER) from error
     with index.transaction(write=False):  # other processes replace passages meanwhile
-        if span is not None:
-            anchor = span.written
-            notes = _in_order(index, anchor)
-            first = bisect_left(notes, span.first.isoformat(), key=_day)
-            last = bisect_right(notes, span.last.isoformat(), key=_day)
-            own = [*_all(index, notes[first:last], today)]
-            own = [*own, *(_naming(index, span, today) if span.last > today or not own else ())]
-            warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
-        else:
+        if span is None:
             notes = _in_order(index, references.shown(*key))
             first = _place(index, notes, key, reference, today)
             last = first + 1
             earlier, own, later = _parted(_moments(index, notes[first], today), notes[first], reference)
             warning = message("timeline.headings", "nothing but headings stands in {place}", place=anchor)
+        else:
+            anchor, earlier, later = span.written, [], []
+            notes = _in_order(index, anchor)
+            first = bisect_left(notes, span.first.isoformat(), key=attrgetter("date"))
+            last = bisect_right(notes, span.last.isoformat(), key=attrgetter("date"))
+            own = [*_all(index, notes[first:last], today)]
+            own += _naming(index, span, today) if span.last > today or not own else []
+            warning = message("search.no_note_of", NO_NOTE_OF, day=anchor)
         # Passages of the anchor's own notes come first, then those of the notes further away.
         own, more = own[:MOST_ANCHORS], own[MOST_ANCHORS:]
         further = (reversed(_moments(index, note, today)) for note in reversed(notes[:first]))
@@ -102,10 +99,6 @@ def _in_order(index: Index, asked: str) -> list[NoteRow]:
     return notes
 
 
-def _day(note: NoteRow) -> str:
-    return str(note.date)
-
-
 def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Reference, today: date) -> int:
     """Which of the notes in order a reference names: of several days of one the first with its lines."""
     own = [at for at, note in enumerate(notes) if (note.collection, note.path) == key]
@@ -123,8 +116,8 @@ def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Referenc
 
 
 def _parted(
-    moments: Sequence[Moment], note: NoteRow, reference: Reference
-) -> tuple[Sequence[Moment], Sequence[Moment], Sequence[Moment]]:
+    moments: list[Moment], note: NoteRow, reference: Reference
+) -> tuple[list[Moment], list[Moment], list[Moment]]:
     """The passages before, in and behind the lines of a reference.
 
     A line without its end stands for itself, the first one for the whole note.
@@ -140,7 +133,7 @@ def _all(index: Index, notes: Iterable[NoteRow], today: date) -> Iterable[Moment
     return chain.from_iterable(_moments(index, note, today) for note in notes)
 
 
-def _moments(index: Index, note: NoteRow, today: date) -> Sequence[Moment]:
+def _moments(index: Index, note: NoteRow, today: date) -> list[Moment]:
     """The passages of a note on its `date`, in order: no front matter, no headings alone."""
     rows = index.passages(range(note.first_passage, note.last_passage + 1))
     rows.sort(key=lambda row: (row.start_line, row.id))

@@ -7,8 +7,7 @@ Of two statements on one matter the one that says what changed often has fewer w
 - or the question is short and asks for the present state (*now*);
 - or question and statements are short, and the newer one speaks of a change.
 
-A question for what once was leaves the order as it is. Of 40 such pairs 35 stand in the right order, without
-this 0 to 5.
+A question for what once was leaves the order as it is.
 """
 
 from __future__ import annotations
@@ -20,26 +19,35 @@ from functools import cached_property, lru_cache
 from commonplace import language
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import lexicon, rules, stopwords
+from commonplace.language import compare, lexicon, rules, stopwords
 from commonplace.language.scripts import has_han
 from commonplace.markdown import structure, turns
 from commonplace.search.query import Dated, Query
 from commonplace.search.ranking import Ranked, adjusted, said
+
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.index.base import Candidate
 
 COMPARED = 20  # candidates
 OLDER = 2  # of them, those at the top that something newer may go before
 # The newer statement may lie this much lower: it shares fewer words with the question. With .35 two of 18
 # updates are missed, with .55 nothing more is found.
 GAP = 0.45
-# Share of the words of the shorter one that both must hold, where a value is asked for; of a Chinese one half
-# of it, as its words are pairs of characters, and some of these are of two words.
-SHARED = 0.2
+# Share of the words of the shorter one that both must hold, where a value is asked for and otherwise; of a
+# Chinese one half of it, as its words are pairs of characters, and some of these are of two words.
+SHARED, CLOSE = 0.2, 0.33
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
 ALIKE = 0.5  # the same share, and the share of the older one's relevance, where no value is asked for
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
 ANY_KIND = 4  # kinds of value that a question asks for, from which any other answer will do as well
 STEP = 1e-4  # puts it right before the older one
+SHARED_WORDS = 2  # words that a passage and what it replaces both hold
+NEAR = 60  # characters behind the verb in which the replaced passage is named
+_NUMBER = lazy(r"\b[A-Z]{1,6}-\d{1,6}\b")  # of a decision or a ticket
 _NAME = lazy(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
 # What a question says of the kind of its value: the first list that matches decides, else any will do.
 _ASKED_KINDS = {
@@ -52,11 +60,11 @@ _ASKED_KINDS = {
 
 
 class _Asked:
-    """What a question asks of two statements; what needs expressions is read when it is asked for."""
+    """What a question asks of two statements."""
 
     def __init__(self, query: Query) -> None:
-        self.words = _words(query.words)
-        self.names = _words(" ".join(_NAME.findall(query.words)))  # of its words those of names
+        self.words = words(query.words)
+        self.names = words(" ".join(_NAME.findall(query.words)))
         self._text = language.fold(query.text)
         self.is_short = len(self._text) <= SHORT  # a question and not a story
 
@@ -84,45 +92,45 @@ class _Statement(NamedTuple):
     place: tuple[str, int, int]
     dated: bool
 
-    @property
-    def changes(self) -> bool:
-        """Whether it speaks of a change."""
-        return _changes(self.text)
-
     def is_later(self, old: _Statement) -> bool:
         """Later by day, or further down in the same note; of two notes of one day neither came first.
 
-        Where something that says since when it holds stands in its note tells nothing. What has no day is
-        older than what speaks of a change on some day: long-term memory follows the days.
+        Where something that says since when it holds stands in its note tells nothing. What has no day and
+        names no later one, as in long-term memory, is older than what speaks of a change on some day.
         """
         (day, note, line), (old_day, old_note, old_line) = self.place, old.place
         if note == old_note and not (self.dated or old.dated):
             return line > old_line
-        return day > old_day and (bool(old_day) or self.changes)
+        if old_day or not day:
+            return day > old_day
+        return _changes(self.text) and day > _latest(old.text, day)
 
     def updates(self, old: _Statement, asked: _Asked) -> bool:
-        """Whether it is a later statement on what another says, with something of its own."""
-        words, former = _words(self.text), _words(old.text)
-        common, known = len(words & asked.words), len(former & asked.words)
+        """Whether it is a later statement on what another says, with something of its own.
+
+        Of statements in two languages only names are alike. One that lacks a name of the question that the
+        other has is about something else.
+        """
+        own, former, is_wide = words(self.text), words(old.text), has_han(old.text)
+        common, known = len(own & asked.words), len(former & asked.words)
         if old.item.score - self.item.score > GAP or not common or not self.is_later(old):
             return False
-        if former & asked.names - words:
-            return False  # of Breda, where Delft is asked about
-        if not (self.changes or asked.is_present):
+        changes = _changes(self.text)
+        shared = (1 + is_wide) * len(own & former) / max(1, min(len(own), len(former)))
+        if has_han(self.text) is not is_wide or former & asked.names - own:
             return False
-        least = SHARED / 2 if has_han(old.text) else SHARED
-        shared = len(words & former) >= least * max(1, min(len(words), len(former)))
+        if not (asked.is_present or (changes and shared >= SHARED)):
+            return False
         now, before = (_values(self.text), _values(old.text)) if asked.kinds else ({}, {})
         if valued := [kind for kind in asked.kinds if before.get(kind)]:
             other = any(now.get(kind, frozenset()) - before[kind] for kind in valued)
-            if other and shared and self.changes and common >= ASKED * known:
+            if other and changes and common >= ASKED * known:
                 return True
             if len(asked.kinds) < ANY_KIND:
                 return False
-        short = shared and max(len(self.text), len(old.text)) <= SHORT
+        is_near = asked.is_present or (shared >= CLOSE and max(len(self.text), len(old.text)) <= SHORT)
         alike = known and common >= ALIKE * known and self.item.relevance >= ALIKE * old.item.relevance
-        is_other = bool(words - former - asked.words)
-        return asked.is_short and bool(alike) and (asked.is_present or short) and is_other
+        return bool(asked.is_short and is_near and alike and own - former - asked.words)
 
 
 def asks_for_newest(query: Query, days: Dated | None = None) -> bool:
@@ -142,9 +150,7 @@ def lift(
     statements = _statements(head, asked, dates)
     top = {item.candidate.id for item in head[:OLDER]}
     ahead: dict[int, float] = {}  # what each newer statement gets, by passage
-    for at, old in enumerate(statements):
-        if old.item.candidate.id not in top:
-            break
+    for at, old in enumerate(one for one in statements if one.item.candidate.id in top):
         if newer := [new for new in statements[at + 1 :] if new.updates(old, asked)]:
             # The first of them; of those that follow something without a day the last that was said.
             latest = newer[0] if old.place[0] else max(newer, key=lambda new: new.place)
@@ -169,15 +175,76 @@ def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str |
     for item in head:
         own, text = item.candidate, item.candidate.text[:LONGEST]
         if not owned or speakers[own.id] in turns.OWNER:
-            place = (dates.get(own.id) or "", own.note_id, own.start_line)
             lines = text.split("\n")
             if len(lines) > 1 and all(map(structure.ITEM.match, lines)):
-                shares = [len(_words(line) & asked.words) for line in lines]
-                text = "\n".join(
-                    line for line, share in zip(lines, shares, strict=True) if share == max(shares)
-                )
+                most = max(len(words(line) & asked.words) for line in lines)
+                text = "\n".join(line for line in lines if len(words(line) & asked.words) == most)
+            place = (dates.get(own.id) or "", own.note_id, own.start_line)
             statements.append(_Statement(item, text, place, not own.turns and "since" in said(own)))
     return statements
+
+
+# --- what says that it replaces another ------------------------------------------------------------------
+
+
+def superseded(ranked: Sequence[Ranked], now: date | None) -> dict[int, tuple[int, str]]:
+    """Map passages to the one whose text says that it replaces them, with its day (ISO, or empty).
+
+    "Supersedes D-004", 取代 11 月 16 日的决定: of the best candidates those are replaced that share words
+    with it and have the day, or a heading with the number, that it names.
+    """
+    found: dict[int, tuple[int, str]] = {}
+    head = [item.candidate for item in ranked[:COMPARED] if item.candidate.until is None]
+    for new in head:
+        text = language.fold_cases(language.fold(new.text))
+        if not (verb := rules.pattern("supersedes", rules.spoken(text)).search(text.lower())):
+            continue
+        from datetime import date
+
+        from commonplace.language import dates
+
+        today, told = now or date.today(), _content(new)
+        named = re.split(r"[.。;；\n](?!\d)", new.text[verb.end() : verb.end() + NEAR])[0]
+        numbers, own_numbers = ({*_NUMBER.findall(one)} for one in (named, " ".join(new.source.headings)))
+        day = _own_day(new.source.date, new.source.headings, today)
+        days = {str(span.first) for span in dates.spans(named, day) if span.names_a_day}
+        for old in head:
+            heading = " ".join(old.source.headings[-1:])
+            is_named = numbers & {*_NUMBER.findall(heading)} - own_numbers
+            its_day = str(_own_day(old.source.date, old.source.headings, today))
+            is_other = old.id != new.id and len(told & _content(old)) >= SHARED_WORDS
+            if is_other and (is_named or (its_day in days and its_day < str(day))):
+                found[old.id] = new.id, "" if day == today else str(day)
+    return found
+
+
+def _content(passage: Candidate) -> set[str]:
+    return compare.content(compare.read(passage.text).tokens)
+
+
+def _own_day(day: str | None, headings: Sequence[str], today: date) -> date:
+    """The day of a passage, else that of its heading, else today."""
+    from datetime import date
+
+    from commonplace.language import dates
+
+    if day:
+        return date.fromisoformat(day)
+    return next((one.first for one in dates.spans(" ".join(headings[-1:]), today) if one.names_a_day), today)
+
+
+# --- what is said -------------------------------------------------------------------------------------------
+
+
+@lru_cache(256)
+def _latest(text: str, day: str) -> str:
+    """The last day that a text without a day of its own names, up to a day; empty for none."""
+    from datetime import date
+
+    from commonplace.language import dates
+
+    known = date.fromisoformat(day)
+    return max((str(one.last) for one in dates.spans(text, known) if one.names_a_day), default="")
 
 
 @lru_cache(1024)
@@ -185,23 +252,21 @@ def _changes(text: str) -> bool:
     return rules.holds(text, "changes")
 
 
-# Each of a head is compared with those at its top, and few get as far as to be read for it.
 @lru_cache(1024)
 def _values(text: str) -> Mapping[str, frozenset[str]]:
     """The values of a statement by kind, without the hours at which items of a list were written."""
     from commonplace.language import values
     from commonplace.markdown.statements import leading_time
 
-    text = "\n".join(
-        leading_time(line)[1] if structure.ITEM.match(line) else line for line in text.split("\n")
-    )
+    lines = text.split("\n")
+    text = "\n".join(leading_time(line)[1] if structure.ITEM.match(line) else line for line in lines)
     return values.read(language.fold(text).lower()).values
 
 
 @lru_cache(4096)
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     """Words that say something, without their commonest endings, and pairs of CJK characters."""
     folded = language.fold(text).lower()
     latin = (word for word in re.findall(r"[a-z][a-z'-]+", folded) if word not in stopwords.ENGLISH)
     wide = stopwords.meaningful(pair for run in lexicon.cjk_runs(folded) for pair in lexicon.bigrams(run))
-    return frozenset([*(re.sub(r"(?:ing|ed|es|s|ly)$", "", word) for word in latin), *wide])
+    return frozenset([*(re.sub(r"(?:ing|ed|es|'?s|ly)$", "", word) for word in latin), *wide])
