@@ -1,6 +1,7 @@
 """Score the search, as a user gets it, against question sets (docs/measuring.md).
 
-python tools/evaluate.py QUERIES... [--workspaces DIR] [--mode M] [--limit N] [--no-refusal] [--out FILE] [--json]
+python tools/evaluate.py QUERIES... [--preset NAME] [--workspaces DIR] [--mode M] [--limit N] [--no-refusal]
+    [--out FILE] [--json]
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from measuring import evaluation, questions
-from measuring.evaluation import Options
+from measuring import evaluation, presets, questions
 
 from commonplace.base.errors import CommonplaceError
 
@@ -20,6 +21,7 @@ def main() -> int:
     """Score the sets of the command line."""
     parser = argparse.ArgumentParser(description="Score the search against question sets.")
     parser.add_argument("queries", nargs="+", type=Path)
+    parser.add_argument("--preset", choices=presets.PRESETS, default="default")
     parser.add_argument("--workspaces", type=Path)
     parser.add_argument("--mode", choices=["hybrid", "lexical", "semantic"], default="hybrid")
     parser.add_argument("--limit", type=int, default=100)
@@ -28,7 +30,10 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    options = Options(mode=given.mode, limit=given.limit, fresh=given.fresh, refuse=not given.no_refusal)
+    options = replace(
+        presets.PRESETS[given.preset],
+        mode=given.mode, limit=given.limit, fresh=given.fresh, refuse=not given.no_refusal,
+    )  # fmt: skip
     try:
         sets = [questions.read_set(questions.file_of(path), given.workspaces) for path in given.queries]
         scored = evaluation.evaluate_all(sets, options)

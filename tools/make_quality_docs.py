@@ -16,9 +16,8 @@ from html import escape
 from pathlib import Path
 
 import compare_answers as comparison
-import eval_presets as presets
 import numpy as np
-from measuring import evaluation, metrics, questions
+from measuring import evaluation, metrics, presets, questions
 from measuring.evaluation import Evaluation, Options
 from measuring.questions import QuestionSet
 
@@ -63,7 +62,7 @@ ABLATION = (
     without("no neighbours, no section", "neighbours", "section"),
     without("no dates of the question", "date"),
     Step("no newer statement before an older one", Options(ranking=DEFAULT._replace(updates=False))),
-    Step("passages of 400 tokens for 60", Options(chunks=presets.OPENCLAW.chunks)),
+    Step("passages of 400 tokens for 60", Options(chunks=presets.PRESETS["openclaw"].chunks)),
 )
 
 

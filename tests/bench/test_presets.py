@@ -1,4 +1,4 @@
-"""`tools/eval_presets.py`: its sizes are those that the sources state, and every preset answers."""
+"""The presets of `tools/evaluate.py`: their sizes are those that the sources state, and every preset answers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from commonplace.markdown.document import parse
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
-import eval_presets  # noqa: E402
-from eval_presets import split  # noqa: E402
+from measuring import presets  # noqa: E402
+from measuring.presets import split  # noqa: E402
 
 LATIN = "# Title\n\n" + "\n".join(f"- line {n} " + "words of a note " * 6 for n in range(200)) + "\n"
 CHINESE = "# 标题\n\n" + "\n".join(f"- 第{n}行，" + "今天的笔记内容" * 6 for n in range(200)) + "\n"
@@ -32,7 +32,7 @@ def test_chunks_have_the_stated_size_in_both_scripts() -> None:
         ("nanocrab", 2048, 683),
     ]:
         for text, size in ((LATIN, latin), (CHINESE, chinese)):
-            _, passages = split(parse(text, "note.md"), eval_presets.PRESETS[name].chunks)
+            _, passages = split(parse(text, "note.md"), presets.PRESETS[name].chunks)
             longest = max(len(passage.text) for passage in passages)
             assert 0.7 * size < longest < 1.3 * size, (name, latin, chinese)
 
@@ -40,7 +40,7 @@ def test_chunks_have_the_stated_size_in_both_scripts() -> None:
 def test_chunks_repeat_the_stated_overlap() -> None:
     for name, overlaps in [("qmd", True), ("openclaw", True), ("nanobot", False)]:
         # nanobot's 100 characters are less than one of these lines: whole lines only are repeated.
-        _, passages = split(parse(LATIN, "note.md"), eval_presets.PRESETS[name].chunks)
+        _, passages = split(parse(LATIN, "note.md"), presets.PRESETS[name].chunks)
         assert all((after.start_line <= before.end_line) is overlaps for before, after in pairwise(passages))
 
 
@@ -56,15 +56,15 @@ class Ones:
 
 
 def test_every_script_changes_nothing_but_the_claim() -> None:
-    model = eval_presets.EveryScript(Ones())
+    model = presets.EveryScript(Ones())
     assert model.fingerprint == "ones"
     assert model.scripts == {"latin", "cjk"}
     assert (model.embed(["a", "b"], "passage") == 0.5).all()
 
 
-@pytest.mark.parametrize("name", eval_presets.PRESETS)
+@pytest.mark.parametrize("name", presets.PRESETS)
 def test_every_preset_answers(queries: Path, name: str) -> None:
-    command = [sys.executable, TOOLS / "eval_presets.py", name, queries, "--json"]
+    command = [sys.executable, TOOLS / "evaluate.py", "--preset", name, queries, "--json"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
     (record,) = json.loads(done.stdout).values()
     assert record["figures"]["(all)"]["hit@5"] == 1.0

@@ -1,6 +1,4 @@
-"""Score question sets with the settings of other systems, in the same engine: a side-by-side run.
-
-    python tools/eval_presets.py NAME QUERIES... [--mode hybrid|lexical|semantic] [--json]
+"""The settings of other systems, in the same engine: how `tools/evaluate.py --preset` cuts and fuses.
 
 A preset sets how text is cut and how the two lists are fused; the model, the tokenizer and BM25 are ours, so that
 only the settings differ. One token counts as four characters, a CJK character as one token.
@@ -8,18 +6,9 @@ only the settings differ. One token counts as four characters, a CJK character a
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measuring import evaluation, questions
-from measuring.evaluation import Options
-
-from commonplace.base.errors import CommonplaceError
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.markdown import structure
@@ -28,8 +17,11 @@ from commonplace.providers import opening
 from commonplace.providers.costs import Ledger
 from commonplace.search import ranking
 from commonplace.types import Note, Passage, Section
+from measuring.evaluation import Options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from commonplace.config import Settings
     from commonplace.providers.embedding.base import Embedder, Floats, Kind
 
@@ -186,33 +178,3 @@ PRESETS = {"default": Options()} | {
     name: Options(chunks=chunks, ranking=ranking.PRESETS[name], embedder=every_script)
     for name, chunks in CHUNKS.items()
 }
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Score the sets with one preset; return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("preset", choices=PRESETS)
-    parser.add_argument("queries", nargs="+", type=Path)
-    parser.add_argument("--mode", choices=["hybrid", "lexical", "semantic"], default="hybrid")
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
-    options = replace(PRESETS[given.preset], mode=given.mode)
-    try:
-        asked = [questions.read_set(questions.file_of(path)) for path in given.queries]
-        scored = evaluation.evaluate_all(asked, options)
-    except CommonplaceError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    if given.json:
-        print(json.dumps({name: evaluation.as_record(one) for name, one in scored.items()}, indent=1))
-    elif len(scored) == 1:
-        print(evaluation.as_text(*scored.values()))
-    else:
-        print(evaluation.table(evaluation.by_set(scored)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
