@@ -219,11 +219,11 @@ def _by_words(question: Question) -> list[Weighted]:
     scopes = question.scopes
     if question.days is not None:
         scopes = [*scopes, question.covered & within(question.days)]
-    for kind, asked, weight in (Line("lex", question.query, TYPED), *request.lines):
+    further = [(line.query, line.weight) for line in request.lines if line.kind == "lex"]
+    for asked, weight in ((question.query, TYPED), *further):
         is_further = asked is not question.query
         weighed = terms.weigh(index, asked, struck=request.past) if is_further else question.terms
-        expression = asked.expression(weighed.wanted)
-        if kind != "lex" or not expression:
+        if not (expression := asked.expression(weighed.wanted)):
             continue
         matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
         scores = terms.score(index, weighed, matched)

@@ -49,13 +49,9 @@ def plain(text: str) -> str:
 def asked(message: str, most: int = MOST) -> str:
     """Return what a message asks, about `most` characters: its own words, with pasted ones if it has few."""
     message = public(message)  # whole: single words do not show which of them are secret
+    if len(message) > LONGEST:
+        message = f"{message[: LONGEST // 2]}\n{message[-LONGEST // 2 :]}"
     rows = message.splitlines()
-    if len(message) > LONGEST:  # without the lines that are cut
-        half = LONGEST // 2
-        rows = [
-            *(message[:half].splitlines()[:-1] or rows[:1]),
-            *(message[-half:].splitlines()[1:] or rows[-1:]),
-        ]
     if len(rows) <= 1 and len(message) <= most:
         return message
     own, pasted = _apart(rows)
