@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from commonplace.types import Hit, Level, Status
 
     # The vector of a question, (d,) float32, and those of its words, (n, d), by the model and the text.
-    Known = dict[tuple[str, str], tuple[Floats, Floats]]
+    Known = dict[tuple[str, str], tuple[Floats, Floats | None]]
 
 REPEATED = 64  # questions whose vectors are kept: who asks asks again, with a filter or another limit
 OTHER_VECTORS = "the index holds another model's vectors"
@@ -422,13 +422,12 @@ class QuestionEmbedder:
         """
         self._model, self._known, self._deadline_s = model, known, deadline_s
         self.gives_words = gives_words(model)
-        self._words: dict[str, Floats] = {}
-        self._learned: dict[str, Floats] = {}
 
     def learn(self, texts: Sequence[str]) -> None:
         """Embed many questions at once, for when they are asked. Raises ProviderError, BudgetExceeded."""
         rows = self._model.embed([*map(query.with_mark, texts)], "query")
-        self._learned.update(zip(texts, rows, strict=False))
+        for text, row in zip(texts, rows, strict=False):
+            self._known[self._model.fingerprint, text] = row, None
 
     def gloss(self, text: str) -> str:
         """Return a Chinese text word by word in English; empty where the model has no lexicon."""
@@ -440,23 +439,13 @@ class QuestionEmbedder:
 
         Raises ProviderError, BudgetExceeded.
         """
-        if kind == "query" and text in self._learned:
-            return self._learned[text]
         model = self._model
         if not reads(model, text):
             return None
-        text = query.with_mark(text) if kind == "query" else text
-        if legible(text, model.scripts) < 1.0:
-            text = query.latin(text)  # the rest would be noise
-        if kind == "query" and gives_words(model) and not has_han(text):
-            if (key := (model.fingerprint, text)) not in self._known:
-                if len(self._known) >= REPEATED:
-                    del self._known[next(iter(self._known))]
-                rows, (words,) = model.embed_words([text], [0])
-                self._known[key] = rows[0], words
-            vector, self._words[text] = self._known[key]
-            return vector
-        if kind == "query" or self._deadline_s is None:
+        if kind == "query":
+            return self._question(text)[0]
+        text = self._legible(text)
+        if self._deadline_s is None:
             return model.embed([text], kind)[0]
         from commonplace.base.deadline import Deadline
         from commonplace.providers import attempts
@@ -468,7 +457,22 @@ class QuestionEmbedder:
 
         Raises ProviderError.
         """
-        text = query.with_mark(text)
-        if text not in self._words and not has_han(text):
-            self(text)
-        return self._words.get(text)
+        return None if has_han(text) else self._question(text)[1]
+
+    def _question(self, text: str) -> tuple[Floats, Floats | None]:
+        """The vector of a question, and those of its words, where the model gives them."""
+        model, key = self._model, (self._model.fingerprint, text)
+        if key not in self._known:
+            if len(self._known) >= REPEATED:
+                del self._known[next(iter(self._known))]
+            text = self._legible(query.with_mark(text))
+            if gives_words(model) and not has_han(text):
+                rows, (words,) = model.embed_words([text], [0])
+                self._known[key] = rows[0], words
+            else:
+                self._known[key] = model.embed([text], "query")[0], None
+        return self._known[key]
+
+    def _legible(self, text: str) -> str:
+        """What a model reads of a text; the rest would be noise."""
+        return text if legible(text, self._model.scripts) == 1.0 else query.latin(text)

@@ -28,8 +28,7 @@ from commonplace.language import identifiers, lexicon, stopwords
 from commonplace.language.scripts import MOST
 from commonplace.markdown import turns
 from commonplace.search import fusion, ranking, terms
-from commonplace.search.query import TYPED, Dated, Line, Query
-from commonplace.search.query import terms as of_text
+from commonplace.search.query import TYPED, Dated, Line, Query, plain
 from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
 
@@ -264,13 +263,15 @@ def _nameless(text: str, common: Collection[str]) -> str:
 def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     """The share of a full match of each passage that holds words of a gloss, 0..1.5."""
     index, settings = question.index, question.ranking
-    weighed = terms.weigh(index, Query(gloss, gloss, tuple(of_text(gloss))))
+    asked = plain(gloss)._replace(excluded=question.query.excluded)
+    weighed = terms.weigh(index, asked)
     rarest = sorted((terms.idf(count, weighed.passages) for count in weighed.wanted.values()), reverse=True)
     ideal = sum(rarest[: terms.IDEAL_TERMS])
     if not ideal:
         return {}
-    expression = Query("", "", (), excluded=question.query.excluded).expression(weighed.wanted)
-    found = index.match(expression, settings.candidates, *question.scopes, header=settings.header)
+    found = index.match(
+        asked.expression(weighed.wanted), settings.candidates, *question.scopes, header=settings.header
+    )
     return {passage: min(WORDS_MAX, score / ideal) for passage, score in found}
 
 

@@ -149,10 +149,9 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, *, both: bool)
         yield Line(kind, asked, EXPANDED)
 
 
-def _identity(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a key for duplicates: the terms of a full-text line in any order, the words of a vector line."""
-    words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
-    return kind, tuple(words)
+def _identity(kind: Kind, text: str) -> tuple[str, frozenset[str]]:
+    """Return a key for duplicates: the terms of a line, in any order."""
+    return kind, frozenset(query.terms(text))
 
 
 def _content(text: str) -> Sequence[str]:
