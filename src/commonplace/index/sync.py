@@ -120,7 +120,7 @@ def sync_vectors(
     if vectors.serves(embedder):
         return job.fill(sweep)
     vectors.index.meta["staging"] = embedder.fingerprint
-    total = vectors.served(embedder)
+    total = sum(map(len, vectors.texts(EMBED_BATCH * 4, embedder)))
     staged, done = job.make(vectors.texts(EMBED_BATCH * 4, embedder), vectors.known, total)
     if done < total:
         return SyncReport(embedded=staged, pending=total - done)

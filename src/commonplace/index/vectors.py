@@ -125,10 +125,6 @@ class Vectors:
                 break
         return found
 
-    def served(self, model: Model) -> int:
-        """Count the passages that a model serves, whether they have a vector or not."""
-        return sum(_serves(model, row) for texts in self._pages(0) for row in texts)
-
     def missing(self, model: Model, contexts: Mapping[str, str] | None = None) -> dict[bytes, str]:
         """Return the texts that a sync with this model and these contexts would embed, by key, each once."""
         noted = self.contexts()

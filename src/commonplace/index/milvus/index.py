@@ -21,7 +21,7 @@ from commonplace.index.base import ALL, Either, In, Matches, Not, Scope
 from commonplace.index.full_text import K1, LEAST_IDF, B, Expression
 from commonplace.index.milvus.server import FIELDS, Milvus, cut, matching, where
 from commonplace.index.rows import Rows
-from commonplace.index.sql import SqlVectors
+from commonplace.index.sql import Query, SqlVectors
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.vectors import SqliteVectors
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 _TYPICAL = 60  # tokens of a passage, for the weights in Milvus
 _TOKENS = ("id", "body", "header")
 _LENGTHS = "CREATE TABLE IF NOT EXISTS lengths(id INTEGER PRIMARY KEY, length INTEGER, struck INTEGER)"
-_FIELDS = """
-SELECT s.id, s.note_id, n.collection, n.kind, coalesce(s.day, n.date, ''),
-    coalesce(s.day, CASE n.kind WHEN 'long-term' THEN '' ELSE n.date END, ''), coalesce(s.day, ''),
-    s.until IS NOT NULL, coalesce(s.until, ''), s.start_line, s.end_line, coalesce(s.annotations, ''),
-    v.vector
+_FIELDS = f"""
+SELECT s.id, s.note_id, n.collection, n.kind, {Query.fields["date"]}, {Query.fields["written"]},
+    coalesce(s.day, ''), s.until IS NOT NULL, coalesce(s.until, ''), s.start_line, s.end_line,
+    coalesce(s.annotations, ''), v.vector
 FROM json_each(?) JOIN passages s ON s.id = value JOIN notes n ON n.id = s.note_id
 LEFT JOIN vectors v ON v.id = s.vector_id AND s.vector_id > 0"""
 

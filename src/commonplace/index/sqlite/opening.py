@@ -13,15 +13,6 @@ from commonplace.index.base import Index
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 
-TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from commonplace.base.messages import Message
-
-_ANEW: dict[str, Message] = {
-    schema.DAMAGED: message("index.mended", "the index was damaged and has been rebuilt"),
-    schema.FOREIGN: message("index.foreign", "the index came from elsewhere and is built anew"),
-}
-
 
 class Opened(NamedTuple):
     """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3).
@@ -105,7 +96,9 @@ def discard(path: str, identity: Mapping[str, str], reason: str = schema.DAMAGED
         schema.remove_files(path)
     except OSError as error:
         raise IndexUnavailable(path, schema.UNWRITABLE) from error
-    told = _ANEW.get(reason, _ANEW[schema.DAMAGED])
+    told = message("index.mended", "the index was damaged and has been rebuilt")
+    if reason == schema.FOREIGN:
+        told = message("index.foreign", "the index came from elsewhere and is built anew")
     return Opened(SqliteIndex(path, identity), warnings=(told,))
 
 
