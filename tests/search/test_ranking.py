@@ -7,7 +7,8 @@ from datetime import date
 
 import pytest
 
-from commonplace.index.base import Candidate, traits
+from commonplace.index.base import Candidate
+from commonplace.index.rows import traits
 from commonplace.markdown.turns import read
 from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
