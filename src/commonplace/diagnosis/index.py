@@ -18,7 +18,7 @@ from commonplace.diagnosis.examination import Case, guarded, listed
 from commonplace.index import changes, reading, rules
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
-from commonplace.index.sqlite import consistency, schema
+from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.notes.scan import look, sources, states
 from commonplace.types import Finding
@@ -154,7 +154,7 @@ def sync(case: Case) -> str:
 
 def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the tables agree."""
-    if wrong := [f"{number:,} {told}" for told, number in consistency.disagreements(index).items()]:
+    if wrong := [f"{number:,} {told}" for told, number in index.disagreements().items()]:
         yield Finding("index.rows", "wrong", "; ".join(wrong), anew(case))
     else:
         held = index.statistics()
