@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import date
 from html import escape
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def without(name: str, *features: str) -> Step:
 
 
 INSTALLED = "## As installed"
+ALONE = f" Measured on {date.today()}; the tables below this one are older.\n"
 PRESETS = tuple(Step(name, options) for name, options in presets.PRESETS.items())
 # One list by itself: over the same passages, with nothing of what ranks them further.
 AROUND = ("neighbours", "section", "speaker", "asks", "date", "words one by one")
@@ -171,14 +173,14 @@ def page(measured: Sequence[Measured], refused: Sequence[evaluation.Rejection]) 
     return "\n".join(parts)
 
 
-def installed(measured: Sequence[Measured]) -> str:
-    """The section on the search as a user gets it."""
+def installed(measured: Sequence[Measured], note: str = "\n") -> str:
+    """The section on the search as a user gets it, with a note below its introduction."""
     rows = evaluation.by_set({one.name: one.run(PRESETS[0]) for one in measured})
     parts = [
         f"{INSTALLED}\n",
         f"commonplace {__version__}, one configuration, refusal on: what a search leaves out as noise is not counted as found,"
         " `weak` is the share of questions that nothing clearly answered, `ms` the median of a search for 100 hits on the machine"
-        " that made this page (`tools/evaluate.py SETS_DIR/*`).\n",
+        " that made this page (`tools/evaluate.py SETS_DIR/*`)." + note,
         evaluation.table(rows, markdown=True),
     ]
     return "\n".join([*parts, ""])
@@ -397,7 +399,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for one in measured:
             one.run(PRESETS[0])
         page_file = given.out / "quality.md"
-        page_file.write_text(with_installed(page_file.read_text("utf-8"), installed(measured)), "utf-8")
+        page_file.write_text(
+            with_installed(page_file.read_text("utf-8"), installed(measured, ALONE)), "utf-8"
+        )
         return 0
     alone = len(measured) < 2
     if given.jobs > 1:
