@@ -37,7 +37,7 @@ def naming(index: Index, covered: Scope, spans: Sequence[Span], *, struck: bool 
         ids += index.select(undated, UNDATED, struck=struck, newest=True)
         hint = re.compile("|".join(map(re.escape, [*months, f"{span.first:%Y-%m}", *words])))
         for row in index.passages(ids):
-            lines = filter(hint.search, _joined(row.text).split("\n"))
+            lines = filter(hint.search, _IN_WIDE.sub("", row.text.lower()).split("\n"))
             own = row.source.date or datetime.fromtimestamp(row.source.mtime_ns / 1e9, UTC).date().isoformat()
             named = dates.named("\n".join(lines), span, date.fromisoformat(own))
             if named is not None and named.written != row.source.date:
@@ -47,8 +47,4 @@ def naming(index: Index, covered: Scope, spans: Sequence[Span], *, struck: bool 
 
 def holds(day: str, text: str) -> bool:
     """Tell whether a text holds a day as `naming` read it."""
-    return day in _joined(text)
-
-
-def _joined(text: str) -> str:
-    return _IN_WIDE.sub("", text.lower())
+    return day in _IN_WIDE.sub("", text.lower())

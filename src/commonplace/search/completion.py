@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from commonplace.markdown.shown import Shown
     from commonplace.types import Hit
 
-_BULLETS = ("- ", "* ", "+ ")
+_MARKS = {0: ("- ", "* ", "+ "), 2: ("| ",)}  # of items, and of rows below two lines of a header
 REACH = 4  # passages on either side of a hit that are read
 
 ON_ONE_MATTER = 2  # words that an item shares with the other items of a list
@@ -47,7 +47,9 @@ def complete(
     step = max(1, limit)
     for start in range(0, len(pairs), step):
         batch = pairs[start : start + step]
-        ids = {passage for own, _ in batch for passage in _beside(own)}
+        shown = [own for own, _ in batch if own.shown]
+        ids = {own.id + at for own in shown for at in range(-REACH, REACH + 1)}
+        ids |= {own.id - back for own in shown for back, _ in _shown(own)[2]}
         rows = {row.id: row for row in passages(sorted(ids))} if ids else {}
         joined = admitted(rows) if rows else ()
         rows = {passage: row for passage, row in rows.items() if passage in joined}
@@ -55,19 +57,10 @@ def complete(
             if len(hits) >= limit:
                 return hits
             spans = known.setdefault(own.note_id, [])
-            if (shown := _completed(own, hit, rows, spans)) is not None:
-                shown = shown if own.turns else _answering(shown, asked)
-                hits.append(shown)
-                spans.append((shown.start_line, shown.end_line))
+            if (whole := _completed(own, hit, rows, spans)) is not None:
+                hits.append(whole if own.turns else _answering(whole, asked))
+                spans.append((hits[-1].start_line, hits[-1].end_line))
     return hits
-
-
-def _beside(own: Candidate) -> Collection[int]:
-    """The passages that may hold what is shown of one."""
-    if not own.shown:
-        return ()
-    reach = range(own.id - REACH, own.id + REACH + 1)
-    return [*reach, *(own.id - back for back, _ in _shown(own)[2])]
 
 
 def _completed(own: Candidate, hit: Hit, rows: Mapping[int, Candidate], known: Iterable[Span]) -> Hit | None:
@@ -130,17 +123,18 @@ def item(hit: Hit, held: Callable[[str], int], least: int = 1) -> Hit:
     """Cut a list, or a table, to the only item that holds something, if it holds at least so much."""
     lines = hit.text.split("\n")
     head = 2 * (len(lines) > 2 and lines[0][:1] == "|" and structure.DIVIDER.match(lines[1]) is not None)
-    marks = ("| ",) if head else _BULLETS
-    starts = [at for at, line in enumerate(lines) if at >= head and line[:2] in marks]
-    is_whole = hit.lead in (0, head) and len(lines) - hit.lead == hit.end_line - hit.start_line + 1
-    between = [line for at, line in enumerate(lines) if at > head and at not in starts]
-    if len(starts) < 2 or starts[0] > head or not is_whole or any(line[:1].strip() for line in between):
+    starts = [at for at, line in enumerate(lines) if at >= head and line[:2] in _MARKS[head]]
+    others = {*range(head + 1, len(lines))}.difference(starts)  # lines of items, if they are indented
+    is_list = len(starts) > 1 and starts[0] == head and not any(lines[at][:1].strip() for at in others)
+    if not is_list or hit.lead not in (0, head) or len(lines) - hit.lead != hit.end_line - hit.start_line + 1:
         return hit
     items = ["\n".join(lines[a:b]).rstrip() for a, b in pairwise([*starts, len(lines)])]
     counts = [*map(held, items)]
-    at = counts.index(max(counts))
-    if counts[at] < least or sum(counts) > counts[at]:
+    if max(counts) < least or sum(counts) > max(counts):
         return hit
+    at = counts.index(max(counts))
     first = hit.start_line - hit.lead + starts[at]
-    text = "\n".join([*lines[:head], items[at]])
-    return replace(hit, text=text, start_line=first, end_line=first + items[at].count("\n"), lead=head)
+    last = first + items[at].count("\n")
+    return replace(
+        hit, text="\n".join([*lines[:head], items[at]]), start_line=first, end_line=last, lead=head
+    )

@@ -113,8 +113,8 @@ def chosen(ranked: Sequence[Ranked], triggered: Collection[int], today: Callable
     room = TRIGGERED_CHARACTERS
     for item in ranked if triggered else ():
         own = item.candidate
-        fits = own.id in triggered and len(own.text) <= room
-        if fits and len(first) < TRIGGERED and not outdated(said(own), today):
+        fits = own.id in triggered and len(own.text) <= room and len(first) < TRIGGERED
+        if fits and not outdated(said(own), today):
             first.add(own.id)
             room -= len(own.text)
     return first
@@ -151,8 +151,6 @@ def superseded(index: Index, ranked: Sequence[Ranked]) -> Successors:
     """Find which candidates are those that another one names as what supersedes it."""
     standing = (item.candidate for item in ranked if item.candidate.until is None)
     named = {own.id: name for own in standing if (name := said(own).get("superseded-by"))}
-    if not named:
-        return {}
     places = facts.places(index, set(named.values()))
     rows = [(own.id, own.note_id, own.start_line, own.end_line) for own, *_ in ranked]
     return {
@@ -168,8 +166,8 @@ def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
     successors = {own: list(places) for own, places in known.surely.items()}
     for own, places in known.perhaps.items():
         least = ANSWERS_ALIKE * scores.get(own, 0.0)
-        alike = ({one for one in ids if scores.get(one, -1.0) >= least} for ids in places)
-        successors.setdefault(own, []).extend(filter(None, alike))
+        alike = [{one for one in ids if scores.get(one, -1.0) >= least} for ids in places]
+        successors[own] = [*successors.get(own, []), *filter(None, alike)]
     return successors
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
 from commonplace.base.messages import message
@@ -141,9 +142,9 @@ def _respelled(
     from commonplace.search import spelling
 
     dates = [span.text for span in question.days.spans] if question.days else []
-    words = spelling.likely(asked, question.terms.missing, dates)
+    words = spelling.likely(asked.words, question.terms.missing, dates)
     if covered.conditions:  # what stands elsewhere alone does not count
-        words = spelling.likely(asked, asked.terms, dates)
+        words = spelling.likely(asked.words, asked.terms, dates)
         for word in list(words):
             holding = covered & Matches(lexicon.sought(word.lower()))
             if word.lower() not in question.terms.missing and question.index.select(holding, 1):
@@ -166,7 +167,10 @@ def _respelled(
     outcome.warnings.append(
         message("search.spelling", "no note holds this spelling: took {taken}", taken=taken)
     )
-    return spelling.respelled(asked, names)
+    text, own = (spelling.renamed(part, names) for part in (asked.text, asked.words))
+    lower = {word.lower(): query.terms(name) for word, name in pairs}
+    wanted = chain.from_iterable(lower.get(term, [term]) for term in asked.terms)
+    return asked._replace(text=text, words=own, terms=tuple(dict.fromkeys(wanted)))
 
 
 def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate], means: Means) -> Evidence:
@@ -275,7 +279,7 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 
     from commonplace.search import filters
 
-    outcome.warnings += filters.warnings(index, asked.filters)
+    outcome.warnings += filters.warnings(index, asked.filters, asked.text)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 

@@ -14,15 +14,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
 
 from commonplace.base.expressions import lazy
-from commonplace.search import query
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.index.base import Candidate
-    from commonplace.search.query import Query
 
 SHORTEST, LONG = 3, 7  # letters of a name, and of one in which two may differ
 MOST = 16  # words of a question that are looked up
@@ -35,19 +32,18 @@ _OPENING, _INSIDE = lazy(rf"\b{_LARGE}"), lazy(rf"(?<=[\w,;)’'] ){_LARGE}")
 _WORD = lazy(r"[^\W\d_]+")
 
 
-def likely(asked: Query, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
+def likely(asked: str, missing: Collection[str], dates: Sequence[str] = ()) -> dict[str, bool]:
     """Return the words of a question that may be names missing in all notes, and if each is one for sure.
 
     They are written large, or the whole question is small. The first word is large in any case. Words of
     `dates`, the parts of the question that are dates, are left out.
     """
     dated = {word for text in dates for word in _WORD.findall(text)}
-    words = list(dict.fromkeys(_WORD.findall(asked.words)))
-    is_small = asked.words.islower()
+    words = list(dict.fromkeys(_WORD.findall(asked)))
     found = [
         word
         for word in words
-        if word.lower() in missing and len(word) >= SHORTEST and (is_small or word[0].isupper())
+        if word.lower() in missing and len(word) >= SHORTEST and (asked.islower() or word[0].isupper())
         if word not in dated
     ]
     return {word: word != words[0] and word[0].isupper() for word in found[:MOST]}
@@ -84,13 +80,12 @@ def meant(
     chosen: dict[str, str] = {}
     for word, is_name in words.items():
         near: list[tuple[int, bool, int, str]] = []
-        most = 2 if len(word) >= LONG else 1  # names that differ by more are others
         for name, count in times.items():
             may_be_once = name in inside and word[0].isupper() and min(len(name), len(word)) >= LONG
             may_be = (name in inside or is_name) if count >= TIMES else may_be_once
             steps = distance(word.lower(), name.lower()) if may_be else LONGEST
-            small = re.compile(rf"\b{re.escape(name.lower())}\b")
-            if steps <= most and not any(small.search(one.text) for one in candidates):  # else it is no name
+            small = rf"\b{re.escape(name.lower())}\b"  # so written it is no name
+            if steps <= 1 + (len(word) >= LONG) and not any(re.search(small, one.text) for one in candidates):
                 near.append((steps, name not in own, -count, name))
         often = [name for _, _, count, name in sorted(near) if -count >= TIMES]
         once = [name for steps, *_, name in near if steps == 1] if len(near) == 1 else []
@@ -99,14 +94,9 @@ def meant(
     return chosen
 
 
-def respelled(asked: Query, names: Mapping[str, str]) -> Query:
-    """The question with the names that are meant."""
-    lower = {word.lower(): name for word, name in names.items()}
-    words, text = (
-        _WORD.sub(lambda word: names.get(word[0], word[0]), part) for part in (asked.words, asked.text)
-    )
-    terms = (query.terms(lower[term]) if term in lower else [term] for term in asked.terms)
-    return asked._replace(text=text, words=words, terms=tuple(dict.fromkeys(chain.from_iterable(terms))))
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with the names that are meant."""
+    return _WORD.sub(lambda word: names.get(word[0], word[0]), text)
 
 
 def distance(one: str, other: str, most: int = 2) -> int:

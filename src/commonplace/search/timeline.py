@@ -64,8 +64,8 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
         further = (reversed(_moments(index, note, today)) for note in reversed(notes[:first]))
         behind = [*islice(chain(reversed(earlier), chain.from_iterable(further)), before)]
         ahead = [*islice(chain(more, later, _all(index, notes[last:], today)), after)]
-    anchors = (replace(one, is_anchor=True) for one in own)
-    return Timeline(anchor, (*reversed(behind), *anchors, *ahead), stale, () if own else (warning,))
+    moments = (*reversed(behind), *(replace(one, is_anchor=True) for one in own), *ahead)
+    return Timeline(anchor, moments, stale, () if own else (warning,))
 
 
 def days(store: Store) -> dict[str, int]:
@@ -81,9 +81,8 @@ def days(store: Store) -> dict[str, int]:
 def _span(store: Store, anchor: str, today: date) -> Span | None:
     """The time that an anchor is as seen from `today`, or None; a note of that name goes before it."""
     span = dates.read(anchor, today)
-    if span is None or os.path.lexists(os.path.join(store.sources[0].root, span.text)):
-        return None
-    return span
+    is_note = span and os.path.lexists(os.path.join(store.sources[0].root, span.text))
+    return None if is_note else span
 
 
 def _in_order(index: Index, asked: str) -> list[NoteRow]:

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from commonplace import language
 from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import compare, lexicon, rules, stopwords
+from commonplace.language import lexicon, rules, stopwords
 from commonplace.language.scripts import has_han
 from commonplace.markdown import structure, turns
 from commonplace.search.query import Dated, Query
@@ -28,8 +28,6 @@ from commonplace.search.ranking import Ranked, adjusted, said
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from datetime import date
-
-    from commonplace.index.base import Candidate
 
 COMPARED = 20  # candidates
 OLDER = 2  # of them, those at the top that something newer may go before
@@ -117,9 +115,8 @@ class _Statement(NamedTuple):
             return False
         changes = _changes(self.text)
         shared = (1 + is_wide) * len(own & former) / max(1, min(len(own), len(former)))
-        if has_han(self.text) is not is_wide or former & asked.names - own:
-            return False
-        if not (asked.is_present or (changes and shared >= SHARED)):
+        may_be = has_han(self.text) is is_wide and not former & asked.names - own
+        if not may_be or not (asked.is_present or (changes and shared >= SHARED)):
             return False
         now, before = (_values(self.text), _values(old.text)) if asked.kinds else ({}, {})
         if valued := [kind for kind in asked.kinds if before.get(kind)]:
@@ -184,9 +181,6 @@ def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str |
     return statements
 
 
-# --- what says that it replaces another ------------------------------------------------------------------
-
-
 def superseded(ranked: Sequence[Ranked], now: date | None) -> dict[int, tuple[int, str]]:
     """Map passages to the one whose text says that it replaces them, with its day (ISO, or empty).
 
@@ -203,23 +197,18 @@ def superseded(ranked: Sequence[Ranked], now: date | None) -> dict[int, tuple[in
 
         from commonplace.language import dates
 
-        today, told = now or date.today(), _content(new)
+        today, told = now or date.today(), words(new.text)
         named = re.split(r"[.。;；\n](?!\d)", new.text[verb.end() : verb.end() + NEAR])[0]
         numbers, own_numbers = ({*_NUMBER.findall(one)} for one in (named, " ".join(new.source.headings)))
         day = _own_day(new.source.date, new.source.headings, today)
         days = {str(span.first) for span in dates.spans(named, day) if span.names_a_day}
         for old in head:
-            heading = " ".join(old.source.headings[-1:])
-            is_named = numbers & {*_NUMBER.findall(heading)} - own_numbers
+            others = {*_NUMBER.findall(" ".join(old.source.headings[-1:]))} - own_numbers
             its_day = str(_own_day(old.source.date, old.source.headings, today))
-            is_other = old.id != new.id and len(told & _content(old)) >= SHARED_WORDS
-            if is_other and (is_named or (its_day in days and its_day < str(day))):
+            shared = len(told & words(old.text)) if old.id != new.id else 0
+            if shared >= SHARED_WORDS and (numbers & others or (its_day in days and its_day < str(day))):
                 found[old.id] = new.id, "" if day == today else str(day)
     return found
-
-
-def _content(passage: Candidate) -> set[str]:
-    return compare.content(compare.read(passage.text).tokens)
 
 
 def _own_day(day: str | None, headings: Sequence[str], today: date) -> date:
@@ -233,9 +222,6 @@ def _own_day(day: str | None, headings: Sequence[str], today: date) -> date:
     return next((one.first for one in dates.spans(" ".join(headings[-1:]), today) if one.names_a_day), today)
 
 
-# --- what is said -------------------------------------------------------------------------------------------
-
-
 @lru_cache(256)
 def _latest(text: str, day: str) -> str:
     """The last day that a text without a day of its own names, up to a day; empty for none."""
@@ -243,8 +229,8 @@ def _latest(text: str, day: str) -> str:
 
     from commonplace.language import dates
 
-    known = date.fromisoformat(day)
-    return max((str(one.last) for one in dates.spans(text, known) if one.names_a_day), default="")
+    named = (one for one in dates.spans(text, date.fromisoformat(day)) if one.names_a_day)
+    return max((str(one.last) for one in named), default="")
 
 
 @lru_cache(1024)
