@@ -216,10 +216,12 @@ def test_layers_show_less_and_less(memory: Memory) -> None:
 
 
 def test_a_snippet_is_the_rows_that_answer(memory: Memory, workspace: Path) -> None:
-    lines = [*(f"- Line {n} of the list." for n in range(30)), "- The walnut desk is Lin's.", "- The end."]
+    lines = [*(f"- Line {n}." for n in range(9)), "- The walnut desk is Lin's."]
     (workspace / "memory" / "2026-03-01.md").write_text("# 2026-03-01\n\n" + "\n".join(lines) + "\n")
-    answer = call(memory, "memory_search", {"query": "walnut desk", "layer": "snippet", "limit": 1})
-    (hit,) = answer.data["hits"]
+    asked = {"query": "walnut desk", "limit": 1}
+    (whole,) = call(memory, "memory_search", asked).data["hits"]
+    (hit,) = call(memory, "memory_search", {**asked, "layer": "snippet"}).data["hits"]
+    assert whole["text"].count("\n") > 4
     assert "The walnut desk is Lin's." in hit["text"]
     assert hit["text"].count("\n") < 4
 
