@@ -216,7 +216,7 @@ def test_layers_show_less_and_less(memory: Memory) -> None:
 
 
 def test_a_snippet_is_the_rows_that_answer(memory: Memory, workspace: Path) -> None:
-    lines = [*(f"- Line {n}." for n in range(9)), "- The walnut desk is Lin's."]
+    lines = [*(f"Line {n}" for n in range(9)), "The walnut desk is Lin's."]
     (workspace / "memory" / "2026-03-01.md").write_text("# 2026-03-01\n\n" + "\n".join(lines) + "\n")
     asked = {"query": "walnut desk", "limit": 1}
     (whole,) = call(memory, "memory_search", asked).data["hits"]
