@@ -46,6 +46,28 @@ def test_four_bits_are_near_what_they_stand_for(modules: tuple[ModuleType, ...])
     assert not restored(modules[0].quantise(np.zeros((2, 64), np.float32))).any()
 
 
+def test_whole_numbers_multiply_as_floats_do(modules: tuple[ModuleType, ...]) -> None:
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    encoder = modules[0]
+    chance = np.random.default_rng(5)
+    matrix, bias = (chance.standard_normal(shape).astype(np.float32) for shape in ((64, 32), (32,)))
+    rows = chance.standard_normal((7, 64)).astype(np.float32).clip(-3, 3)
+    made = encoder._Graph()
+    exact = made.product("rows", matrix, bias)
+    whole = made.whole_product(*made.eight_bits("rows", 3.0), matrix, bias)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("rows", exact, whole)]
+    model = helper.make_model(
+        helper.make_graph(made.nodes, "products", values[:1], values[1:], made.tensors),
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid(encoder.MICROSOFT, 1)],
+        ir_version=9,
+    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    floats, near = session.run(None, {"rows": rows})
+    assert np.abs(near - floats).max() < np.abs(floats).max() / 50
+
+
 def layers(encoder: ModuleType) -> dict[str, np.ndarray]:
     """Small random weights of the network's shapes."""
     chance = np.random.default_rng(2)

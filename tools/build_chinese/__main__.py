@@ -13,9 +13,9 @@ names licences and changes, or to `--out`.
 - `lexicon.xz`: one short gloss a word from CC-CEDICT, frequencies from jieba, some glosses set by hand
   (`glosses.txt`). Takes seconds; `--lexicon` stops there.
 - `pieces.json`, `encoder.onnx`: universal-sentence-encoder-multilingual 3, cut to the pieces of Chinese and
-  English, its weights at four bits, with a head that maps its 512 dimensions to the English model's 384. The
-  head is fitted to the vectors that the English model gives the English side of the pairs. Takes about half
-  an hour on two cores.
+  English, its weights at four bits, with a head that maps its 512 dimensions to the English model's 384. Its
+  n-grams multiply whole numbers, cut at `encoder.LIMITS`. The head is fitted to the vectors that the English
+  model gives the English side of the pairs. Takes about half an hour on two cores.
 
 The lexicon, the tokenizer and the graph of a given head are the same bytes each time. A fit adds numbers in the
 order of the machine's linear algebra: another machine's head differs in the last digits, and so does its hash.

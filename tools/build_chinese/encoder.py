@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 CHUNKS, WIDTH, OUT = 17, 512, 384  # chunks of the table of pieces; dimensions before the head and behind it
 ORDERS = ((2, 0), (3, 1), (5, 2))  # length of the n-gram, how many pieces to the left
 BLOCK = 32  # weights with one scale
+LEVELS, ZERO = 64, 128  # of weights when they multiply (see `tools/build_model.py`); the zero of uint8
+# The largest values before the n-grams of each layer, by their length: 9,999 of 10,000 are smaller.
+LIMITS = {2: (14.8, 30.2), 3: (10.0, 25.4), 5: (10.9, 24.8)}
+MICROSOFT = "com.microsoft"
 SCALES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75)  # of a block's largest weight, tried in turn
 ROWS = 36_000  # pieces that are kept
 NAMES = 4_000  # of these, capitalised ones that are no words of the English model
@@ -258,12 +262,12 @@ class _Graph:
         self.tensors: list[Any] = []
         self.names = 0
 
-    def add(self, kind: str, *inputs: str, output: str = "", **attributes: object) -> str:
+    def add(self, kind: str, *inputs: str, output: str = "", domain: str = "", **attributes: object) -> str:
         from onnx import helper
 
         self.names += 1
         name = output or f"v{self.names}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
 
     def constant(self, array: object) -> str:
@@ -289,6 +293,29 @@ class _Graph:
         unpacked = self.unpack(self.constant(packed.nibbles), self.constant(packed.scales), matrix.shape[0])
         result = self.add("MatMul", rows, self.add("Transpose", unpacked, perm=[1, 0]))
         return result if bias is None else self.add("Add", result, self.constant(bias))
+
+    def whole_product(self, rows: str, scale: str, matrix: Floats, bias: Floats) -> str:
+        """Multiply uint8 rows by a weight at four bits, unpacked at loading to 7 bits a column: exact sums."""
+        packed = quantise(np.ascontiguousarray(matrix.T))
+        unpacked = self.unpack(self.constant(packed.nibbles), self.constant(packed.scales), matrix.shape[0])
+        peaks = self.add("ReduceMax", self.add("Abs", unpacked), self.constant(np.array([1])))
+        scales = self.add("Div", peaks, self.constant(np.float32(LEVELS)))
+        whole = self.add("Cast", self.add("Round", self.add("Div", unpacked, scales)), to=3)
+        operands = [
+            rows,
+            self.add("Transpose", whole, perm=[1, 0]),
+            scale,
+            self.add("Squeeze", scales, self.constant(np.array([1]))),
+            self.constant(np.uint8(ZERO)),
+            "",
+            self.constant(bias),
+        ]
+        return self.add("MatMulIntegerToFloat", *operands, domain=MICROSOFT)
+
+    def eight_bits(self, rows: str, limit: float) -> tuple[str, str]:
+        """Quantise rows to uint8; values above the limit are cut. Returns them and their scale."""
+        scale = self.constant(np.float32(limit / 127))
+        return self.add("QuantizeLinear", rows, scale, self.constant(np.uint8(ZERO))), scale
 
     def normalise(self, rows: str, gain: Floats, bias: Floats) -> str:
         inputs = (rows, self.constant(gain), self.constant(bias))
@@ -322,7 +349,7 @@ def graph(table: Packed, layers: Layers, head: Layers | None) -> bytes:
             [helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, output)],
             made.tensors,
         ),
-        opset_imports=[helper.make_opsetid("", 18)],
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)],
         ir_version=9,
         producer_name="commonplace",
     )
@@ -332,19 +359,28 @@ def graph(table: Packed, layers: Layers, head: Layers | None) -> bytes:
 
 
 def _features(made: _Graph, words: str, count: str, axis: str, layers: Layers) -> str:
-    """What each piece says among its neighbours: itself, and n-grams of three lengths."""
+    """What each piece says among its neighbours: itself, and n-grams of three lengths.
+
+    The projections take one scale a piece, the n-grams one for all (`LIMITS`).
+    """
+    peak = made.add("ReduceMax", made.add("Abs", words), made.constant(np.array([-1])))
+    whole, scale = made.eight_bits(made.add("Div", words, peak), 1.0)
     features = [words]
     for order, left in ORDERS:
-        rows = made.product(words, layers[f"proj{order}"], layers[f"proj_b{order}"])
+        bias = layers[f"proj_b{order}"]
+        rows = made.whole_product(whole, scale, layers[f"proj{order}"], np.zeros_like(bias))
+        rows = made.add("Add", made.add("Mul", rows, peak), made.constant(bias))
         rows = made.normalise(rows, layers[f"ln_g{order}"], layers[f"ln_b{order}"])
         for layer in ("1", "2"):
-            padded = made.add("Pad", rows, made.constant(np.array([left, 0, order - 1 - left, 0])))
+            grams, step = made.eight_bits(rows, LIMITS[order][int(layer) - 1])
+            edges = made.constant(np.array([left, 0, order - 1 - left, 0]))
+            padded = made.add("Pad", grams, edges, made.constant(np.uint8(ZERO)))
             parts = []
             for at in range(order):
                 start = made.constant(np.array([at]))
                 parts.append(made.add("Slice", padded, start, made.add("Add", count, start), axis))
             grams = made.add("Concat", *parts, axis=1)
-            grams = made.product(grams, layers[f"w{layer}_{order}"], layers[f"b{layer}_{order}"])
+            grams = made.whole_product(grams, step, layers[f"w{layer}_{order}"], layers[f"b{layer}_{order}"])
             rows = made.add("Add", rows, made.add("Relu", grams))
         features.append(rows)
     return made.normalise(made.add("Concat", *features, axis=1), layers["ln_g"], layers["ln_b"])
