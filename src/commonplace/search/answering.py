@@ -273,7 +273,8 @@ class Answerer:
 
         With them comes whether it chooses its collections itself. Raises as `filters.check` does.
         """
-        parsed = query.parse(request.text, partial(facts.keys, self.store.index))
+        index = self.store.index
+        parsed = query.parse(request.text, partial(facts.keys, index), partial(pipeline.options, index))
         if parsed.filters:
             from datetime import date
 

@@ -26,7 +26,7 @@ from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.markdown import conflicts
 from commonplace.render import screen
-from commonplace.search import coming, completion, references, updates
+from commonplace.search import completion, references, updates
 from commonplace.search.ranking import Ranked, adjusted, fitted, labels, outdated, role_of, said
 from commonplace.types.results import Factor, Hit, Place
 
@@ -314,8 +314,10 @@ def listed(
     for item in kept:
         hit = _hit(item, item.candidate.source, now)
         if naming and (span := naming.get(item.candidate.id)):
-            hit = replace(hit, labels=(*hit.labels, f"names {span.written}"))
-            hit = completion.item(hit, partial(coming.holds, span.text))
+            from commonplace.search import coming
+
+            labels = (*hit.labels, f"names {span.written}")
+            hit = completion.item(replace(hit, labels=labels), partial(coming.holds, span.text))
         yield hit
 
 

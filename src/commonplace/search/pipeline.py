@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from commonplace.search.ranking import Similarities
 
 
+OPTIONS = 200  # passages with an option of a command that are read
+_DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
+
+
 class Means(NamedTuple):
     """What a question is answered with, as the settings choose: a model, a reranker, weights.
 
@@ -281,6 +285,24 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 
     outcome.warnings += filters.warnings(index, asked.filters, asked.text)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
+
+
+def options(index: Index, words: Sequence[str], beside: str) -> set[str]:
+    """Return the words that a note holds as options of commands: behind a dash, no letter before it.
+
+    The passage or a heading above it holds a word of `beside`, the rest of the question.
+    """
+    others, held = lexicon.any_of(query.terms(beside)), set[str]()
+    for word in words:
+        bare = re.sub(rf"(?<=[^\W{lexicon.CJK}])[\W_]*[{lexicon.CJK}].*|[\W_]+$", "", word)
+        holding = Scope((Matches(lexicon.sought(bare)), *([Matches(others)] if others else ())))
+        option = re.compile(
+            rf"(?<![^\W_{lexicon.CJK}])[{_DASHES}]{re.escape(bare)}(?![^\W{lexicon.CJK}]|-)", re.IGNORECASE
+        )
+        passages = index.passages(index.select(holding, OPTIONS))
+        if any(option.search("\n".join([one.text, *one.source.headings])) for one in passages):
+            held.add(word)
+    return held
 
 
 def _as_far_as_held(

@@ -10,7 +10,7 @@ spellings (`language.identifiers`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from types import MappingProxyType
@@ -52,9 +52,9 @@ IDENTIFIER = 5  # characters at least
 _WORD = re.compile(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
-# A dash before a letter, two small letters, a number or `name=` is an option of a command (-i, -rf,
-# -march=native) or a sign (-71), not an exclusion.
-_OPTION = lazy(r"(?:[A-Za-z]|[a-z]{2}|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])|[\w-]+=")
+MAX_OPTIONS = 16  # exclusions that are looked up among the notes
+# A dash before one letter or a number is an option of a command (-i) or a sign (-71), not an exclusion.
+_OPTION = lazy(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -186,10 +186,21 @@ class _Item(NamedTuple):
         return f"({self.literal} OR {lexicon.any_of(others)})" if others else self.literal
 
 
-def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
-    """Parse whatever a person typed; `keys` looks up the keys of front matter, in lower case."""
+def parse(
+    text: str,
+    keys: Callable[[], frozenset[str]] = frozenset,
+    options: Callable[[Sequence[str], str], Collection[str]] = lambda words, beside: (),
+) -> Query:
+    """Parse whatever a person typed.
+
+    `keys` looks up the keys of front matter, in lower case, and `options` which words the notes hold as
+    options of commands, beside words of the rest.
+    """
     text, filters = _filters(clean(text), keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
+    if dashed := [item.text for item in items if item.sign == "-" and not item.quoted][:MAX_OPTIONS]:
+        held = options(dashed, " ".join(item.text for item in items if not (item.sign or item.operator)))
+        items = [item._replace(sign="") if item.text in held else item for item in items]
     items, operators = _operated(items, filtered=bool(filters))
     words = [item for item in items if item.operator not in operators]
     unwanted = [item for item in words if item.sign]
