@@ -150,8 +150,8 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, *, both: bool)
 
 
 def _identity(kind: Kind, text: str) -> tuple[str, frozenset[str]]:
-    """Return a key for duplicates: the terms of a line, in any order."""
-    return kind, frozenset(query.terms(text))
+    """Return a key for duplicates: the terms of a full-text line, the words of a vector line."""
+    return kind, frozenset(query.terms(text) if kind == "lex" else re.findall(r"\w+", text.lower()))
 
 
 def _content(text: str) -> Sequence[str]:
