@@ -61,7 +61,7 @@ def test_the_line_is_named(owner: Owner) -> None:
         owner.note(f"memory/{name}.md", f"---\nstage: 7\n{line}\n---\n\nThe kayak.\n")
     told = owner.run("sync").err + owner.run("sync").out
     assert told.count(".md:3") == 5, told  # and how many more
-    assert f"{len(DAMAGED) - 5} more notes" in told
+    assert f"{len(DAMAGED) - 5} more like this" in told
     examined = owner.run("doctor").out
     assert "YAML" in examined
     assert any(f"memory/{name}.md:3" in examined for name in DAMAGED)

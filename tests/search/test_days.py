@@ -11,7 +11,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent import tools
-from commonplace.index.base import Source
+from commonplace.index.base import Candidate
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.memory import days
 
@@ -259,18 +259,18 @@ def test_a_timeline_and_its_days_are_those_of_one_moment(
     path = copy / "memory/2026-11-17.md"
     with Memory.open(copy) as memory, Memory.open(copy) as other:
         memory.sync()
-        sources, before = SqliteIndex.sources, memory.timeline(anchor)
+        passages, before = SqliteIndex.passages, memory.timeline(anchor)
 
-        def slow(index: SqliteIndex, ids: Iterable[int]) -> dict[int, Source]:
-            found = sources(index, ids)
+        def slow(index: SqliteIndex, ids: Iterable[int]) -> list[Candidate]:
+            found = passages(index, ids)
             with monkeypatch.context() as patch:
-                patch.setattr(SqliteIndex, "sources", sources)
+                patch.setattr(SqliteIndex, "passages", passages)
                 path.write_text(f"{path.read_text('utf-8')}\n- One more.\n", "utf-8")
                 (copy / f"memory/new-{path.stat().st_size}.md").write_text("- On 2026-11-17 12:00 new.\n")
                 other.sync(embed=False)
             return found
 
-        monkeypatch.setattr(SqliteIndex, "sources", slow)
+        monkeypatch.setattr(SqliteIndex, "passages", slow)
         assert memory.timeline(anchor).moments == before.moments
         assert "2026-11-17" in days(memory)
         monkeypatch.undo()

@@ -151,7 +151,7 @@ def superseded(index: Index, ranked: Sequence[Ranked]) -> Successors:
     """Find which candidates are those that another one names as what supersedes it."""
     standing = (item.candidate for item in ranked if item.candidate.until is None)
     named = {own.id: name for own in standing if (name := said(own).get("superseded-by"))}
-    places = facts.places(index, set(named.values()))
+    places = facts.places(index, set(named.values())) if named else {}
     rows = [(own.id, own.note_id, own.start_line, own.end_line) for own, *_ in ranked]
     return {
         old: [{own for own, *row in rows if own != old and any(place.holds(*row) for place in places[name])}]
