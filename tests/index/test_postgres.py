@@ -81,6 +81,7 @@ def test_a_statement_that_cannot_be_confined_is_not_sent(make: Make) -> None:
         "UPDATE passages SET text = ''",
         "INSERT INTO meta SELECT 1, 'a', ''",
         "DELETE FROM notes USING sections s WHERE s.note_id = notes.id",
+        "SELECT count(*) FROM notes n, passages p",
     ):
         with pytest.raises(AssertionError, match="more than one workspace"):
             index.rows(sql)

@@ -60,7 +60,7 @@ _PLACES = re.compile(
     rf"(?P<change>DELETE FROM {_TABLE}|UPDATE {_TABLE} SET (?P<values>.*?)) WHERE"
     rf"|INSERT INTO (?P<into>{_TABLE})\((?P<columns>.*?)\) VALUES\("
     rf"|(?P<word>FROM|JOIN) (?P<table>{_TABLE})\b(?: (?P<alias>[a-z]\w*))?"
-    rf"|(?P<other>(?:DELETE FROM|UPDATE|INTO|USING) {_TABLE}\b)"
+    rf"|(?P<other>(?:DELETE FROM|UPDATE|INTO|USING) {_TABLE}\b|, {_TABLE} [a-z])"
     r"|(?P<conflict>ON CONFLICT \()"
     r"|IN \(SELECT value FROM json_each\(:(?P<numbers>\w+)\)\)"
     r"|json_each\(:(?P<pairs>\w+)\)"
