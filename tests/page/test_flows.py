@@ -83,7 +83,7 @@ def corrected_by_keyboard(here: Opened) -> None:
 
 
 def corrected_by_mouse(here: Opened) -> None:
-    find(here, "who signs")
+    find(here, "Lin signs on Thursday")
     hit = here.page.locator(".hit", has_text="Lin signs it off").first
     hit.locator("summary").click()
     assert hit.locator(".factors li").count() > 0
@@ -130,7 +130,7 @@ def moved_meanwhile(here: Opened) -> None:
     def stands(text: str) -> None:
         (here.root / NOTE).write_text(before.replace(chosen, text), encoding="utf-8")
 
-    find(here, "who signs")
+    find(here, "Lin signs on Thursday")
     here.page.locator(".hit", has_text="Lin signs").first.get_by_role("button", name="Forget").click()
     here.page.wait_for_selector("dialog .gone:has-text('Lin signs')")
     stands(f"- Bo calls.\n{chosen}")
@@ -184,7 +184,7 @@ def of_a_hit_one_line_goes(here: Opened) -> None:
     (here.root / NOTE).write_text(
         note.replace("- Lin signs", "- The tide table is\n  wrong.\n- Lin signs"), encoding="utf-8"
     )
-    find(here, "tide table")
+    find(here, "wrong tide table, Thursday")
     here.press("ArrowDown", "d")
     gone = here.page.locator("dialog .gone")
     gone.wait_for()

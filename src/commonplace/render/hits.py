@@ -164,9 +164,7 @@ def as_text(
 ) -> str:
     """Render hits for people: where, when, under which headings, the score; then the passage.
 
-    On a terminal each has its number.
-
-    `words` are marked. Passages are cut to `rows`; None shows all of them.
+    On a terminal each has its number. `words` are marked. Passages are cut to `rows`; None shows all of them.
     """
     pattern = screen.matcher(words)
     blocks = []
@@ -188,8 +186,7 @@ def shown_tokens(
     """Estimate the tokens of the rows of passages that `as_text` shows."""
     plain, pattern = Look(width=look.width), screen.matcher(words)
     passages = (passage(hit.text, plain, pattern, rows) for hit in result.hits)
-    texts = ([row.removeprefix(INDENT) for row in shown] for shown in passages)
-    return sum(estimates.about("\n".join(text)) for text in texts)
+    return sum(estimates.about("\n".join(row.removeprefix(INDENT) for row in shown)) for shown in passages)
 
 
 def _named(hit: Hit) -> str:
@@ -252,7 +249,8 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
     ]
     first, last = 0, len(rows)
     if limit is not None and len(rows) > limit:
-        rows = [row for row in rows if not _MARK.match(lines[row[0]])]
+        marks = {at for at, line in enumerate(lines) if _MARK.match(line)}
+        rows = [row for row in rows if row[0] not in marks]
         first, last = _densest([_matched(found[at], span) for at, *span in rows], limit)
     shown = rows[first:last]
     if width is None:
