@@ -642,7 +642,7 @@ class Memory:
 
         wanted = references.parse_reference(reference)
         place = ""
-        if wanted.docid or "#" in wanted.path or wiki.link(reference):
+        if references.reads_as_words(wanted.path) or "#" in wanted.path or wiki.link(reference):
             with self._reading() as reader:
                 wanted, place, absolute = reader.store.ask(lambda: places.resolve(reader.store, reference))
             shown = wanted.path

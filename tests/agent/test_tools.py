@@ -83,6 +83,7 @@ def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
         ("memory_search", {"query": "x", "history": "yes"}, "history: 'yes' is not of type boolean"),
         ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
         ("memory_get", {"path": "MEMRY.md"}, "no such note; did you mean MEMORY.md?"),
+        ("memory_get", {"path": "MEMROY"}, "no such note; did you mean MEMORY.md?"),
         ("memory_get", {"path": "#ffffff"}, "no such note"),
         ("memory_get", {"path": "/etc/passwd"}, "leaves the workspace"),
         ("memory_get", {"path": "sessions/one.jsonl"}, "sessions/one.jsonl: no note: only Markdown files"),

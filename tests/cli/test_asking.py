@@ -131,6 +131,38 @@ def test_get_suggests_what_is_near(run: Run) -> None:
     assert "did you mean memory/2026-02-1" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("reference", "found", "near"),
+    [
+        ("heron", "2026-03-05-heron.md", ()), ("heron:3", "2026-03-05-heron.md", ()),
+        ("Heron release", "2026-03-05-heron.md", ()), ("复盘", "2026-03-07-heron-review.md", ()),
+        ("review", "2026-03-07-heron-review.md", ()), ("2026-03-05", "2026-03-05-heron.md", ()),
+        ("herron", "", ("2026-03-05-heron.md", "2026-03-07-heron-review.md")),
+        ("heron relase", "", ("2026-03-05-heron.md",)), ("苍路复盘", "", ("2026-03-07-heron-review.md",)),
+        ("heron.md", "", ("2026-03-05-heron.md",)), ("[[herron]]", "", ("2026-03-05-heron.md",)),
+        ("her", "", ("2026-03-05-heron.md", "2026-03-07-heron-review.md")),
+    ],
+)  # fmt: skip
+def test_get_takes_a_part_of_a_name_and_suggests_the_nearest(
+    run: Run, workspace: Path, reference: str, found: str, near: tuple[str, ...]
+) -> None:
+    notes = {
+        "2026-03-05-heron.md": "# Heron release\n\n- Ships.\n",
+        "2026-03-07-heron-review.md": "# 苍鹭复盘\n\n- 推迟。\n",
+    }
+    for name, text in notes.items():
+        (workspace / "memory" / name).write_text(text)
+    run("sync")
+    result = run("get", reference, "--no-numbers")
+    if found:
+        assert result.stdout in (notes[found], "- Ships.\n")
+        return
+    assert (result.exit_code, result.stdout) == (1, "")
+    said, _, suggested = result.stderr.partition("; did you mean ")
+    assert said.startswith("commonplace: error: ")
+    assert all(f"memory/{name}" in suggested for name in near)
+
+
 @pytest.mark.parametrize("reference", ["../outside.md", "/etc/passwd", "memory/../../outside.md", "memory"])
 def test_get_stays_inside(run: Run, workspace: Path, reference: str) -> None:
     (workspace.parent / "outside.md").write_text("secret\n")

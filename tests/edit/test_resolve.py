@@ -59,6 +59,7 @@ def test_in_chinese(memory: Memory) -> None:
         ("sessions/a.jsonl:4", "none of the workspace's own notes", False),
         ("../outside.md#L1", "none of the workspace's own notes", False),
         ("#123456:3", "none of the workspace's own notes", False),
+        ("memory/2026-02-12.md:3", "none of the workspace's own notes", True),
     ],
 )
 def test_what_is_refused(memory: Memory, named: str, reason: str, near: bool) -> None:

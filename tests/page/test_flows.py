@@ -51,6 +51,7 @@ def test_statements_are_corrected_confirmed_and_forgotten(opened: Open) -> None:
     written_and_confirmed(here)
     moved_meanwhile(here)
     forgotten(here)
+    opened_by_a_mistyped_name(here)
 
 
 def corrected_by_keyboard(here: Opened) -> None:
@@ -176,6 +177,12 @@ def forgotten(here: Opened) -> None:
     assert "- The deploy moved.\n" in here.note(NOTE)
     here.go("memory", ".runs .title")
     assert here.page.locator(".runs .title").all_inner_texts()[:2] == [f"forgetting: {NOTE}"] * 2
+
+
+def opened_by_a_mistyped_name(here: Opened) -> None:
+    here.go("note?ref=memory%2F2026-02-31.md", ".near a")
+    here.page.locator(".near a").first.click()
+    here.page.wait_for_selector("h1:has-text('memory/2026-02-1')")
 
 
 def of_a_hit_one_line_goes(here: Opened) -> None:

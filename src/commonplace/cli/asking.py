@@ -100,8 +100,8 @@ def recall(
 def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
     """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
 
-    Links of a wiki name a note too: "[[Note]]", "[[Note#Heading]]", "Note#Heading", "Note#^block". At a
-    terminal a number is that row of the last search, timeline or `ls`; a note called 2 is ./2.
+    A part of its name will do, and links of a wiki: "[[Note]]", "[[Note#Heading]]", "Note#Heading",
+    "Note#^block". At a terminal a number is that row of the last search or `ls`; a note called 2 is ./2.
     """
     memory = session.open_memories(ctx)
     excerpt = picks.read(session.asking(ctx), memory, reference)

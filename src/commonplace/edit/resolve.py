@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.base import paths, remedies
@@ -28,6 +28,7 @@ from commonplace.markdown.document import Document, decode, parse
 from commonplace.markdown.references import Reference
 from commonplace.notes import scan
 from commonplace.redaction import masks
+from commonplace.search.references import near as near_paths
 from commonplace.search.request import Request
 from commonplace.storage.transaction import Read
 from commonplace.types.data import cite
@@ -428,7 +429,9 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
     if len(holders) > 1:
         raise StatementNotFound(named, message("statement.notes", "several notes have it"))
     if not holders:
-        raise foreign(corpus, named)
+        likely = near_paths(place.path, [] if corpus.beyond(place.path) else corpus.paths)
+        there = (_on(corpus.statements(path), place.first, place.end) for path in likely)
+        raise foreign(corpus, named, near=cited([*map(Match, chain.from_iterable(there))]))
     if match is None:
         reason = message("statement.whole", "names a whole note; add the line, as in MEMORY.md#L12")
         raise StatementNotFound(named, reason)

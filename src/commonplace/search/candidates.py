@@ -105,13 +105,10 @@ class Question:
         """
         exact = bool(self.query.required or self.query.prefixes)
         day = self.days is not None and self.days.alone and bool(self.of_days)
-        may = self.ranking.gated and self.request.min_score is None and not (exact or day)
-        return may and not (self.query.identifies and self._is_held())
-
-    def _is_held(self) -> bool:
-        """Whether a passage holds its very words, or the same telephone number."""
+        if not self.ranking.gated or self.request.min_score is not None or exact or day:
+            return False
         ways = lexicon.any_of([self.query.words, *identifiers.telephone(self.query.words)])
-        return bool(self.index.select(self.covered & Matches(ways), 1))
+        return not (self.query.identifies and self.index.select(self.covered & Matches(ways), 1))
 
     @cached_property
     def of_days(self) -> frozenset[int]:

@@ -99,7 +99,9 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
     if not always:
         first, outcome = answer(request)
         is_exact = asked.lists or bool(asked.required or asked.prefixes)
-        if not expander.is_set or is_exact or _is_clear(outcome):
+        best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
+        is_clear = best >= CLEAR and best - second >= LEAD  # further lines cannot help
+        if not expander.is_set or is_exact or is_clear:
             return first
     began = time.perf_counter()
     lines, warning = expander.expand(request.text)
@@ -111,12 +113,6 @@ def search(expander: Expander, request: Request, answer: Answer, *, always: bool
         timings_ms=spent | dict(result.timings_ms),
         expanded=tuple(f"{line.kind}: {line.query.words}" for line in lines),
     )
-
-
-def _is_clear(outcome: Outcome) -> bool:
-    """Tell if one passage answers so much better than all others that further lines cannot help."""
-    best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
-    return best >= CLEAR and best - second >= LEAD
 
 
 def read(answer: str) -> list[tuple[Kind, str]]:

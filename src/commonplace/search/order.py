@@ -361,7 +361,13 @@ def _hit(
         date=source.date,
         collection=source.collection,
         docid=source.docid,
-        factors=tuple(_factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
+        factors=tuple(
+            Factor(
+                name, value, f"{value / weight:.2f} x {weight:g}" if (weight := fitted().get(name)) else ""
+            )
+            for name, value in parts.items()
+            if abs(value) >= SHOWN
+        ),
         labels=(*(labels(own, today) if own else ()), *([f"newer {newer[1]}".rstrip()] if newer else [])),
         others=tuple(
             Place(references.shown(one.collection, one.path), own.start_line, own.end_line, one.date)
@@ -369,9 +375,3 @@ def _hit(
         ),
         until=candidate.until or None,
     )
-
-
-def _factor(name: str, value: float) -> Factor:
-    """A part of a score, with the feature and its weight where it is their product."""
-    weight = fitted().get(name)
-    return Factor(name, value, f"{value / weight:.2f} x {weight:g}" if weight else "")

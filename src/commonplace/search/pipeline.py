@@ -93,8 +93,13 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     outcome.confidence = _confidence(question, ranked, evidence, means)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
-    if not refused:
-        ranked = _reread(ranked, asked, means, outcome)
+    if not refused and means.reranker is not None:
+        with outcome.timed("reranking"):
+            try:
+                ranked = reranking.rerank(ranked, asked.words, means.reranker)
+            except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
+                unranked = "{error}; the hits stand in the order they had without reranking"
+                outcome.warnings.append(message("search.unranked", unranked, error=error.args[0]))
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, outcome)
@@ -218,19 +223,6 @@ def _confidence(
     if days is None or not days.alone:
         return known
     return confidence.NOISE if known is None else min(known, confidence.NOISE)
-
-
-def _reread(ranked: Sequence[Ranked], asked: Query, means: Means, outcome: Outcome) -> Sequence[Ranked]:
-    """The ranking after its head is read again, if it is."""
-    reader = means.reranker
-    if reader is not None:
-        with outcome.timed("reranking"):
-            try:
-                ranked = reranking.rerank(ranked, asked.words, reader)
-            except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
-                unranked = "{error}; the hits stand in the order they had without reranking"
-                outcome.warnings.append(message("search.unranked", unranked, error=error.args[0]))
-    return ranked
 
 
 def _passages(

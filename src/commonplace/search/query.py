@@ -107,11 +107,6 @@ class Query(NamedTuple):
         return self.lists and not self.filters
 
     @property
-    def first_person(self) -> bool:
-        """True if the person who asks speaks of themselves (in English)."""
-        return not stopwords.FIRST_PERSON.isdisjoint(self.spoken)
-
-    @property
     def spoken(self) -> frozenset[str]:
         """Every word of the question in lower case, stop words included."""
         return frozenset(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", self.words)))

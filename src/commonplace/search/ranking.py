@@ -22,6 +22,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import BARE, ROLE, STRUCK
 from commonplace.index.base import Candidate
 from commonplace.language.scripts import LATIN, MOST, serves, wide_script
+from commonplace.language.stopwords import FIRST_PERSON
 from commonplace.markdown import turns
 from commonplace.search import fusion
 from commonplace.search.query import Dated, Query
@@ -282,13 +283,21 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     weight = settings.weight
     query, days = evidence.query, evidence.days
     spoken_by = {one.id: one.traits.speakers.split("\n") for one in candidates if one.traits.speakers}
-    persons = _persons(Counter(chain.from_iterable(spoken_by.values())), query)
+    labelled, asked = Counter(chain.from_iterable(spoken_by.values())), query.spoken
+    # Whom the question is about, among those who speak in the candidates.
+    named = {label for label, n in labelled.items() if n >= PERSON_LINES and label.split()[0] in asked}
+    persons = frozenset(
+        named - turns.OWNER | (frozenset() if FIRST_PERSON.isdisjoint(asked) else turns.OWNER)
+    )
     # What the owner said counts half where nobody is asked about: what an assistant says can be had again.
     heard, speaker = (persons, 1.0) if persons else (turns.OWNER, 0.5)
     vector = weight("meaning") if evidence.semantic else 0.0
     if vector and query.wide and not (evidence.lists or serves(evidence.served, wide_script(query.words))):
         vector *= 1 - query.wide
-    behind = evidence.behind + ALONE * _is_character_of_own(candidates, evidence)
+    # Whatever is short is near to a question of one character: where an own note holds it, that comes first.
+    own_words = evidence.lexical.keys() - set(evidence.reference)
+    is_character = [*map(len, query.terms)] == [1] and any(one.id in own_words for one in candidates)
+    behind = evidence.behind + ALONE * is_character
     scored: _Scored = []
     for candidate in candidates:  # hundreds of them: what does not depend on one stands above
         own, (speakers, wide, script) = candidate.id, candidate.traits
@@ -327,19 +336,6 @@ def _clearness(meaning: float, wide: float) -> float:
     """How much of the meaning of a passage in another language than the question counts, 0..1."""
     noise = min(1.0, max(0.0, (FOREIGN_CLEAR - meaning) / (FOREIGN_CLEAR - FOREIGN_NOISE)))
     return 1.0 - FOREIGN_LESS * noise * wide if meaning > 0 else 1.0
-
-
-def _is_character_of_own(candidates: Sequence[Candidate], evidence: Evidence) -> bool:
-    """Whether a question is one character that an own note holds: whatever is short is near to it."""
-    known = evidence.lexical.keys() - set(evidence.reference)
-    return [*map(len, evidence.query.terms)] == [1] and any(one.id in known for one in candidates)
-
-
-def _persons(labels: Mapping[str, int], query: Query) -> frozenset[str]:
-    """Whom a question is about, among those who speak in the candidates; `labels` counts their lines."""
-    asked = query.spoken
-    named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in asked}
-    return frozenset(named - turns.OWNER | (turns.OWNER if query.first_person else frozenset()))
 
 
 def _add_surroundings(said: _Scored, neighbours: float, section: float) -> None:

@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import NO_NOTE, CommonplaceError, NoteNotFound
+from commonplace.base.messages import message
 from commonplace.base.root import is_hidden
 from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from commonplace.types import Excerpt, Gathered, NoteInfo
 
 _WILD = frozenset("*?[{")
+_DAY = re.compile(r"^\d{4}-\d\d-\d\d-")
+_NEAR = 0.75  # of 1: how much of a word of a name and of what was written for it is the same
+_SHORT = 2  # ASCII letters that are too few for a part of a name
 _COMMA = r",(?![^{}]*\})"  # outside of braces
 
 
@@ -55,10 +59,15 @@ def find(store: Store, reference: Reference) -> tuple[str, str]:
     """Return the shown path and the absolute one of the note that a reference names.
 
     The file need not lie inside the roots: whoever reads it checks that. A docid names the first of several
-    notes with one content. Raises NoteNotFound, with near misses.
+    notes with one content, but of several contents none. Raises NoteNotFound, with near misses.
     """
     if reference.docid:
-        collection, path = _named_by(store, reference.docid)
+        store.freshen()
+        notes = store.index.notes(docids=[reference.docid])
+        if not notes or len({note.hash for note in notes}) > 1:
+            names = [shown(note.collection, note.path) for note in notes[:5]]
+            raise NoteNotFound(f"#{reference.docid}", names, "several notes have it" if notes else NO_NOTE)
+        collection, path = notes[0].collection, notes[0].path
         source = next(source for source in store.sources if source.name == collection)
         return shown(collection, path), os.path.join(source.root, path)
     source, path = source_of(store, reference.path)
@@ -115,12 +124,14 @@ def pictures(store: Store, note: str, name: str) -> Iterator[str]:
 def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
     """Return the reference that a text is, the place that a link names in the note, and the note's real path.
 
-    `[[Note#Heading]]` and `Note#Heading` name a note as links of a wiki do. Raises NoteNotFound as `find`.
+    `[[Note#Heading]]` and `Note#Heading` name a note as links of a wiki do; a text that is no path may also
+    be a part of a note's name. Raises NoteNotFound as `find`.
     """
     from commonplace.markdown import references, wiki
 
-    missing: NoteNotFound | None = None
-    if (link := wiki.link(text)) is None:
+    wanted, missing = references.Reference(), NoteNotFound(text)
+    by_part = (link := wiki.link(text)) is None
+    if link is None:
         wanted = references.parse_reference(text)
         name, _, place = wanted.path.partition("#")
         try:
@@ -128,21 +139,23 @@ def resolve(store: Store, text: str) -> tuple[Reference, str, str]:
             if not (name and place) or os.path.lexists(absolute):
                 return replace(wanted, path=path), "", absolute
         except NoteNotFound as error:
+            if not name:
+                raise
             missing = error
-        if not (name and place):
-            raise missing or _missing(store, wanted.path)
         link = wiki.Link(name, place)
     try:
-        wanted = references.Reference(linked(store, link))
+        wanted = replace(wanted, path=linked(store, link, by_part=by_part and not link.place))
         return wanted, link.place, find(store, wanted)[1]
     except NoteNotFound as error:
-        raise missing or error from None
+        raise (error if error.suggestions or not by_part else missing) from None
 
 
-def linked(store: Store, link: Link) -> str:
+def linked(store: Store, link: Link, *, by_part: bool = False) -> str:
     """Return the shown path of the note that a link names: by its path or the end of it, an alias, its title.
 
-    Of several the one with the shortest path. Raises NoteNotFound if it is missing or ambiguous.
+    Of several the one with the shortest path. With `by_part` the file's name without its day will do, or a
+    part of name or title that begins a word, where one note alone fits. Raises NoteNotFound if it is
+    missing or ambiguous.
     """
     store.freshen()
     rows = {shown(row.collection, row.path): row for row in store.index.notes()}
@@ -156,12 +169,22 @@ def linked(store: Store, link: Link) -> str:
             for path, row in rows.items()
             if name in _aliases(called.get((row.collection, row.path), {})) or caseless(row.title) == name
         ]
+    names = {path: _spaced(f"{basename(path)}\n{row.title}") for path, row in rows.items()}
+    part = re.escape(_spaced(name))
+    for form in (rf"(?m)^(?:\d{{4}} \d\d \d\d )?{part}$", rf"(?<![a-z\d]){part}"):
+        if by_part and not found and (len(name) > _SHORT or not name.isascii()):
+            found = [path for path, text in names.items() if re.search(form, text)]
     found.sort(key=lambda path: (path.count("/"), path))
-    shortest = [path for path in found if path.count("/") == found[0].count("/")]
-    if len(shortest) != 1:
-        told = "several notes are called so" if shortest else "no note is called so"
-        raise NoteNotFound(paths.shown(link.name), shortest[:5] or _near(store, file), told)
-    return shortest[0]
+    fitting = [path for path in found if by_part or path.count("/") == found[0].count("/")]
+    if len(fitting) != 1:
+        told = message("note.several", "several notes are called so") if fitting else NO_NOTE
+        raise NoteNotFound(paths.shown(link.name), fitting[:5] or near(file, rows, names), told)
+    return fitting[0]
+
+
+def _spaced(text: str) -> str:
+    """Return a name in small letters, with blanks for its dashes and no `.md`."""
+    return re.sub(r"[-_ ]+", " ", caseless(text).replace(".md", ""))
 
 
 def _aliases(metadata: Mapping[str, object]) -> set[str]:
@@ -174,36 +197,33 @@ def _aliases(metadata: Mapping[str, object]) -> set[str]:
     return names - {""}
 
 
-def _named_by(store: Store, docid: str) -> Key:
-    """The first note of a docid. Raises NoteNotFound if it is missing, or several contents have it."""
-    store.freshen()
-    notes = store.index.notes(docids=[docid])
-    if not notes or len({note.hash for note in notes}) > 1:
-        names = [shown(note.collection, note.path) for note in notes[:5]]
-        raise NoteNotFound(f"#{docid}", names, "several notes have it" if notes else "no such note")
-    return notes[0].collection, notes[0].path
-
-
 def _missing(store: Store, path: str) -> NoteNotFound:
     """The error for a missing note, with near misses, or with the way to search for words."""
     from shlex import quote
 
     from commonplace.markdown.references import reads_as_words
 
-    if near := _near(store, path):
-        return NoteNotFound(paths.shown(path), near)
+    if close := near(path, {state.shown for state in store.scan()}):
+        return NoteNotFound(paths.shown(path), close)
     remedy = remedies.say("search.words", quote(path)) if reads_as_words(path) else remedies.say("notes")
     return NoteNotFound(paths.shown(path), reason=f"{NO_NOTE}; {remedy}")
 
 
-def _near(store: Store, path: str) -> list[str]:
-    """Names of notes that a path may have meant: near as a whole, else near by the file's name."""
+def near(path: str, known: Iterable[str], names: Mapping[str, str] | None = None) -> list[str]:
+    """Return known paths that a path may have meant: near as a whole, or by the file's name, best first.
+
+    A file's name is also compared without its day; `names` of the paths, lines of them, by each word as well.
+    """
     from difflib import get_close_matches
 
-    known = {state.shown for state in store.scan()}
-    named = {name.rpartition("/")[2]: name for name in sorted(known)}
-    close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
-    return [named.get(name, name) for name in close]
+    forms: dict[str, tuple[str, ...]] = {}
+    for one in sorted(known):
+        file, text = basename(one), (names or {}).get(one, "")
+        forms[one] = (one, file, _DAY.sub("", file), *text.split("\n"), *text.split())
+    every = {form for its in forms.values() for form in its if form}
+    close = get_close_matches(_spaced(path), every, 3, _NEAR)
+    close = close or get_close_matches(path, every, 3) or get_close_matches(basename(path), every, 3)
+    return [*dict.fromkeys(one for form in close for one, its in forms.items() if form in its)][:5]
 
 
 # --- lists ----------------------------------------------------------------------------------------------

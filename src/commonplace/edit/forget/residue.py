@@ -63,10 +63,6 @@ class Forms:
         """Count the matches in a text."""
         return sum(len(words.spans(text)) for words in self.words) + len(self.sessions.findall(text))
 
-    def count_in_row(self, text: str) -> int:
-        """Return the same for a value of a database: one that is a date and no more is the program's own."""
-        return 0 if _DATED.fullmatch(text) else self.count(text)
-
 
 def scan(site: Site, targets: Targets) -> list[Trace]:
     """Return the files in which something is still found, and what could not be looked into."""
@@ -220,7 +216,8 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     near = {form for block in map(bytes.lower, blocks) for form in sought.between_rows if form in block}
     count, explained = 0, set[bytes]()
     for texts, whole in _texts(path) if near or rows else ():
-        count += sum(map(sought.count_in_row, texts)) if rows and sought.count("\n\n".join(texts)) else 0
+        if rows and sought.count("\n\n".join(texts)):  # a date alone is the program's own
+            count += sum(sought.count(text) for text in texts if not _DATED.fullmatch(text))
         lower = "\n\n".join(whole).encode("utf-8", "surrogatepass").lower() if near else b""
         explained |= {form for form in near - explained if form in lower}
     return count + len(near - explained)

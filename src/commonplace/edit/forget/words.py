@@ -146,7 +146,7 @@ class _Pattern:
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
-        first, last = map(_is_latin, self._ends)
+        first, last = (end.isalnum() and not compare.is_wide(end) for end in self._ends)
         words = f"{_BEGINS if first else ''}{self._words}{_ENDS if last else ''}"
         return re.compile(words, re.IGNORECASE)
 
@@ -160,10 +160,6 @@ def _written(piece: str) -> str:
     return re.sub(
         "['\N{RIGHT SINGLE QUOTATION MARK}]", "['\N{RIGHT SINGLE QUOTATION MARK}]", re.escape(piece)
     )
-
-
-def _is_latin(character: str) -> bool:
-    return character.isalnum() and not compare.is_wide(character)
 
 
 # --- how a text is read ---------------------------------------------------------------------------------

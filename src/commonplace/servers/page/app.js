@@ -84,6 +84,8 @@ function failed(root, error) {
   main.replaceChildren(root);
   root.append(el("h1", {}, t(isOut ? "locked" : "failed")), el("p", { role: "alert" }, isOut ? t("locked_how") : explained(error)));
   if (isOut) root.append(el("pre", { class: "code" }, "commonplace web"));
+  const { code, values } = error.said?.message ?? {};
+  if (code === "place.near") root.append(el("ul", { class: "near" }, values.near.map((one) => el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one)))));
   root.append(el("button", { type: "button", class: "main", onclick: start }, t("again")));
 }
 
