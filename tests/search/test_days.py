@@ -399,6 +399,18 @@ def test_a_day_without_a_year_is_one_that_notes_know(planned: Memory) -> None:
     assert warning == "no note is of 2026-12-10"
 
 
+def test_months_of_other_years_hide_no_plan(tmp_path: Path) -> None:
+    for day in range(250):
+        said = "in February we skied, as every year" if day else "The lease ends in February 2027"
+        note = tmp_path / "memory" / f"{date(2023, 5, 1) + timedelta(3 * day)}.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(f"- {said}.\n", "utf-8")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        [hit] = memory.search("what happens in February?", now=NOW).hits
+    assert hit.text == "- The lease ends in February 2027."
+
+
 def test_a_day_to_come_goes_before_in_a_question_with_other_words(planned: Memory) -> None:
     result = planned.search("is there an invoice tomorrow?", now=NOW)
     assert "Invoice due" in result.hits[0].text

@@ -306,14 +306,19 @@ class SqlIndex(base.Index, Protocol):
         self, scope: Scope, limit: int | None = None, *, struck: bool = False, newest: bool = False
     ) -> list[int]:
         """Return the passages of a scope by id; see `index.base.Index`."""
-        query = self.query()
-        where = query.where(scope)
+        query, stands = self.query(), "TRUE" if struck else "s.until IS NULL"
+        either = next((one for one in scope.conditions if isinstance(one, base.Either) and one.scopes), None)
+        rest = tuple(one for one in scope.conditions if one is not either)
+        scopes = either.scopes if either else (base.ALL,)
+        each = [query.where(Scope((*rest, *one.conditions))) for one in scopes]
+        where = each[0]
+        if each[1:]:  # each finds its own way: of OR every passage would be read
+            passages = f"SELECT s.id FROM passages s {self.note_of_passage} WHERE"
+            where = f"s.id IN ({' UNION '.join(f'{passages} {one}' for one in each)})"
         join = self.note_of_passage if newest or "n." in where else ""
-        order = "+s.id" if scope.conditions else "s.id"  # or the order would be kept by reading all in it
-        if newest:
-            order = f"coalesce(s.day, n.date, {self.last_change}) DESC, n.mtime_ns DESC, s.id"
+        latest = f"coalesce(s.day, n.date, {self.last_change}) DESC, n.mtime_ns DESC, s.id"
+        order = latest if newest else "+s.id" if scope.conditions else "s.id"  # +: or all are read in it
         most = query.bind(1 << 62 if limit is None else limit)
-        stands = "TRUE" if struck else "s.until IS NULL"
         sql = f"SELECT s.id FROM passages s {join} WHERE {stands} AND {where} ORDER BY {order} LIMIT {most}"
         return [row[0] for row in self.rows(sql, query.bound)]
 

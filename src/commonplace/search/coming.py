@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DATED, UNDATED = 200, 50  # passages that are read, the newest of each
 BEFORE_DAYS = 45  # as long before a day it may be called Friday, or next month
+YEARLESS_DAYS = 31 * (dates.AHEAD_MONTHS + 1)  # as long before a day it may be written without a year
 _IN_WIDE = re.compile(r"(?<=\d)\s(?=月)")
 
 
@@ -26,15 +27,14 @@ def naming(index: Index, covered: Scope, spans: Sequence[Span], *, struck: bool 
     words = sorted(rules.words("names_days"))
     found: dict[int, Span] = {}
     for span in spans:
-        months = (*dates.months(span.first, span.last), span.text.lower())
+        months, last = (*dates.months(span.first, span.last), span.text.lower()), span.last.isoformat()
         written = Matches(lexicon.any_of([*months, f"{span.first:%Y %m}"]))
-        last = span.last.isoformat()
-        since = (span.first - timedelta(BEFORE_DAYS)).isoformat()
-        lately = Scope((Matches(lexicon.any_of(words)), Days(since, last)))
-        dated = covered & Days("", last) & Either((Scope((written,)), lately))
-        undated = covered & Not(Scope((Days(),))) & written
-        ids = index.select(dated, DATED, struck=struck, newest=True)
-        ids += index.select(undated, UNDATED, struck=struck, newest=True)
+        years = Matches(lexicon.any_of([f"{span.first:%Y}", f"{span.last:%Y}"]))
+        starts = (span.first - timedelta(count) for count in (YEARLESS_DAYS, BEFORE_DAYS))
+        yearless, lately = (Days(start.isoformat(), last) for start in starts)
+        each = (written, years, Days("", last)), (yearless, written), (lately, Matches(lexicon.any_of(words)))
+        ids = index.select(covered & Either(tuple(map(Scope, each))), DATED, struck=struck, newest=True)
+        ids += index.select(covered & Not(Scope((Days(),))) & written, UNDATED, struck=struck, newest=True)
         hint = re.compile("|".join(map(re.escape, [*months, f"{span.first:%Y-%m}", *words])))
         for row in index.passages(ids):
             lines = filter(hint.search, _IN_WIDE.sub("", row.text.lower()).split("\n"))

@@ -30,21 +30,16 @@ class SqliteQuery(Query):
         "by": schema.WITH_WRITER.replace("annotations", "s.annotations"),
     }
 
-    def __init__(self, index: IndexFile) -> None:
-        super().__init__()
-        self._index = index
-
     def days(self, days: Days) -> str:
-        """Return the condition for the passages of some days.
-
-        The notes come first, by their own day or that of a passage: reading every passage takes much longer.
-        """
-        of_note = self.between("coalesce(n.date, '')", days)
-        if not self._index.rows(f"SELECT 1 FROM passages WHERE {schema.WITH_DAY} LIMIT 1"):
-            return of_note
-        notes = f"SELECT n.id FROM notes n WHERE {of_note} UNION SELECT s.note_id FROM passages s"
-        notes += f" WHERE s.{schema.WITH_DAY} AND {self.between('s.day', days)}"
-        return f"n.id IN ({notes}) AND {super().days(days)}"
+        """Return the condition for the passages of some days; those of a year or two are listed by notes."""
+        if not days.first or int(days.last[:4] or 9999) - int(days.first[:4]) > 1:
+            return super().days(days)
+        notes = "notes n CROSS JOIN passages s ON s.id BETWEEN n.first_passage AND n.last_passage"
+        return (
+            f"s.id IN (SELECT s.id FROM {notes} AND +s.note_id = n.id"
+            f" WHERE {self.between('n.date', days)} AND s.day IS NULL UNION ALL"
+            f" SELECT s.id FROM passages s WHERE s.{schema.WITH_DAY} AND {self.between('s.day', days)})"
+        )
 
     def matching(self, expression: str) -> str:
         """Return the condition for the passages that match an expression, struck ones included."""
@@ -172,7 +167,7 @@ class IndexFile(SqlIndex):
 
     def query(self) -> SqliteQuery:
         """Return an empty query."""
-        return SqliteQuery(self)
+        return SqliteQuery()
 
     def where(self, scope: Scope) -> Where:
         """Compile a scope."""
