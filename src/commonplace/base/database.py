@@ -129,12 +129,9 @@ def _drop_journal(root: Root, path: str) -> None:
 
 
 def _check(root: Root, path: str) -> None:
-    try:
-        status = root.stat(path)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(status.st_mode):
-        raise Unsafe(irregular(status.st_mode), root.absolute(path))
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(mode := root.stat(path).st_mode):
+            raise Unsafe(irregular(mode), root.absolute(path))
 
 
 # --- one file of many writers ---------------------------------------------------------------------------
@@ -149,8 +146,7 @@ class Database:
         `busy_s` is how long a writer waits for others. One who is `hurried` leaves a short log behind when
         the file is closed: writing it back waits for the disk.
         """
-        self.path = path
-        self._tables = tables
+        self.path, self._tables = path, tables
         self._busy_s, self._hurried = busy_s, hurried
         self._lock = fork.held(RLock())
         self._connection: apsw.Connection | None = None
@@ -238,10 +234,8 @@ def compact(connection: apsw.Connection, path: Path) -> None:
         if not busy:
             return
         if time.monotonic() > until:
-            reason = (
-                "another program reads it, so what was deleted is still in the file; end that and try again"
-            )
-            raise NoteUnreadable(paths.shown(path), reason)
+            why = "another program reads it, so what was deleted is still in the file; end that and try again"
+            raise NoteUnreadable(paths.shown(path), why)
         time.sleep(5 * _PAUSE_S)
 
 

@@ -104,10 +104,7 @@ def checkout() -> Path | None:
     """Return the clone that this program is imported from, or None where it is installed on its own."""
     package = Path(os.path.realpath(__file__)).parent.parent
     folder = package.parent.parent
-    if package.parent.name != "src":
-        return None
-    try:
-        declared = (folder / "pyproject.toml").read_text("utf-8")
-    except OSError:
-        return None
-    return folder if re.search(rf'^name = "{DISTRIBUTION}"$', declared, re.MULTILINE) else None
+    with suppress(OSError):
+        declared = (folder / "pyproject.toml").read_text("utf-8") if package.parent.name == "src" else ""
+        return folder if re.search(rf'^name = "{DISTRIBUTION}"$', declared, re.MULTILINE) else None
+    return None

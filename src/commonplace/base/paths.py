@@ -238,13 +238,40 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None,
 
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
-    """Return the nearest workspace at or above `start`, or None."""
+    """Return the nearest workspace at or above `start`, or above a git worktree's main checkout; or None."""
     base = os.path.realpath(home(environ))
-    folder = Path(os.path.abspath(start))
-    for candidate in (folder, *folder.parents):
-        if _is_workspace(candidate, base):
-            return candidate
+    return next((one for one in _above(Path(os.path.abspath(start))) if _is_workspace(one, base)), None)
+
+
+def _above(folder: Path) -> Iterator[Path]:
+    """Yield a folder and those above it; after a git worktree those of its main checkout."""
+    for one in (folder, *folder.parents):
+        yield one
+        if main := _main_checkout(one):
+            same = main / folder.relative_to(one)
+            yield from (same, *same.parents)
+
+
+def _main_checkout(folder: Path) -> Path | None:
+    """Return the main checkout of a linked worktree, if each names the other; None for other folders.
+
+    `.git` names `MAIN/.git/worktrees/NAME`, whose `gitdir` names that `.git`: gitrepository-layout(5).
+    """
+    with suppress(OSError, ValueError):
+        link = os.path.join(os.path.realpath(folder), ".git")
+        entry = Path(_named_in(link))
+        if entry.parts[-3:-1] == (".git", "worktrees") and _named_in(f"{entry}/gitdir") == link:
+            return entry.parents[2]
     return None
+
+
+def _named_in(link: str) -> str:
+    """Return the real path that a file of git names, `/` if it is another user's. Raises OSError."""
+    above, name = os.path.split(link)
+    with Root(above).open(name) as file:
+        is_own = os.fstat(file.fileno()).st_uid == os.geteuid()
+        named = os.fsdecode(file.read(8192)).removeprefix("gitdir: ").rstrip("\n") if is_own else "/"
+    return os.path.realpath(os.path.join(above, named))
 
 
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
@@ -254,11 +281,9 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     already; a folder closed to this user is returned unchecked (`check_open`). Raises WorkspaceNotFound,
     ConfigError.
     """
-    named = explicit or environ.get(WORKSPACE_VARIABLE)
-    expanded = named or ""
-    if expanded == "~" or expanded.startswith("~/"):
-        expanded = str(home(environ)) + expanded[1:]
-    expanded = os.path.expanduser(expanded)
+    named = explicit or environ.get(WORKSPACE_VARIABLE) or ""
+    is_home = named.partition("/")[0] == "~"
+    expanded = f"{home(environ)}{named[1:]}" if is_home else os.path.expanduser(named)
     try:
         cwd = cwd or (Path("/") if os.path.isabs(expanded) else Path.cwd())  # which may be gone
     except OSError as error:
@@ -289,10 +314,8 @@ def check_open(folder: Path) -> None:
 
 def barrier(folder: Path) -> Path | None:
     """Return the folder that this user may not enter, on the way into one; None if all are open."""
-    for place in (*reversed(folder.parents), folder):
-        if not os.access(place, os.X_OK):
-            return place if os.path.isdir(place) else None
-    return None
+    closed = (place for place in (*reversed(folder.parents), folder) if not os.access(place, os.X_OK))
+    return place if (place := next(closed, None)) and os.path.isdir(place) else None
 
 
 def barred(place: Path) -> tuple[Message, str]:
@@ -327,7 +350,7 @@ def check_usable(folder: Path, environ: Mapping[str, str] | None = None) -> None
     """Raise WorkspaceNotFound for a folder inside a workspace: an index would hide the one around it."""
     if not _is_workspace(folder, os.path.realpath(home(environ))):
         around = find_workspace(Path(os.path.realpath(folder)).parent, environ)
-        if around is not None:
+        if around is not None and is_within(os.path.realpath(folder), os.fspath(around)):
             raise WorkspaceNotFound(shown(folder), shown(around))
 
 
@@ -341,8 +364,7 @@ def is_open(folder: Path) -> bool:
     """Tell whether others may enter a folder of this user."""
     with suppress(OSError):
         status = os.lstat(folder)
-        is_own = status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode)
-        return is_own and bool(status.st_mode & 0o077)
+        return status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode) and bool(status.st_mode & 0o077)
     return False
 
 
@@ -453,8 +475,6 @@ def reason(error: OSError) -> Message:
     if isinstance(error.strerror, Message):
         return error.strerror
     text = (error.strerror or type(error).__name__).lower()
-    if isinstance(error, Unsafe):
-        return Message(text, "file.unfit", {})
     return Message(text, f"os.{errno.errorcode.get(error.errno or 0, 'other')}", {})
 
 
@@ -470,15 +490,13 @@ def shown(path: Path | str) -> str:
 
 
 def _is_workspace(folder: Path, home: str) -> bool:
-    if os.path.isfile(folder / FORMER_SETTINGS):
+    memory = folder / MEMORY_FOLDER
+    if os.path.isfile(folder / FORMER_SETTINGS) or os.path.isfile(memory / MEMORY_FILE):
         return True
     # A tool's own dot folder in the home directory must not make all of it a workspace.
     if os.path.realpath(folder) != home and (
         os.path.isdir(folder / DERIVED_FOLDER) or os.path.isdir(state_folder(folder))
     ):
-        return True
-    memory = folder / MEMORY_FOLDER
-    if os.path.isfile(memory / MEMORY_FILE):
         return True
     if os.path.isfile(folder / MEMORY_FILE):
         # memory/MEMORY.md seen from inside memory/: the workspace is the folder above.

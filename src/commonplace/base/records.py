@@ -45,12 +45,9 @@ def trouble(error: OSError, path: Path | str) -> str:
     if isinstance(error, PermissionError) and (place := paths.barrier(Path(path).parent)):
         told, remedy = paths.barred(place)
         return f"{paths.shown(place)} {told}; {remedy}"
-    special = isinstance(error, Unsafe | TooLarge) and _is_ours(error.filename)
-    return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if special else ''}"
-
-
-def _is_ours(path: str) -> bool:
-    return Path(path).is_relative_to(paths.user_state_dir())
+    special, ours = isinstance(error, Unsafe | TooLarge), paths.user_state_dir()
+    is_ours = special and Path(error.filename).is_relative_to(ours)
+    return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if is_ours else ''}"
 
 
 def listed(root: Root, folder: Path, ending: str = "") -> list[Path]:

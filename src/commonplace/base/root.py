@@ -23,7 +23,7 @@ from commonplace.base.messages import message
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from typing import BinaryIO, NoReturn
+    from typing import BinaryIO
 
     from commonplace.base.messages import Message
 
@@ -122,11 +122,9 @@ class Root:
 
     def names(self, path: Path = "") -> list[str]:
         """Return the names in a folder, sorted; an empty list if it is missing."""
-        try:
-            with self.listed(path) as descriptor:
-                return sorted(os.listdir(descriptor))
-        except FileNotFoundError:
-            return []
+        with suppress(FileNotFoundError), self.listed(path) as descriptor:
+            return sorted(os.listdir(descriptor))
+        return []
 
     @contextmanager
     def listed(self, path: Path = "") -> Iterator[int]:
@@ -417,12 +415,13 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
         if error.errno == errno.ELOOP:
             raise Unsafe(_LINK, path) from error
         if error.errno == errno.ENXIO:
-            _refuse(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, path)
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            raise Unsafe(irregular(mode), path) from error
         raise
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            _refuse(status.st_mode, path)
+            raise Unsafe(irregular(status.st_mode), path)
         # Empty and without another name: no file of root's that its owner has linked or filled.
         if folder is not None and flags & os.O_CREAT and (status.st_size, status.st_nlink) == (0, 1):
             _give(descriptor, folder)
@@ -445,10 +444,6 @@ def _give(descriptor: int, folder: int) -> None:
         owner = os.fstat(folder)
         with suppress(OSError):  # where root may not (some network disks): `doctor` names it
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
-
-
-def _refuse(mode: int, path: str) -> NoReturn:
-    raise Unsafe(irregular(mode), path)
 
 
 def irregular(mode: int) -> Message:

@@ -59,8 +59,7 @@ def standing(path: Path) -> Iterator[str]:
 
 def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
     """Return what changes whenever a file, its log or its journal is written."""
-    found = (_status(path, suffix) for suffix in ("", *_LOGS))
-    return tuple((one.st_ino, one.st_size, one.st_mtime_ns) if one else (0, 0, 0) for one in found)
+    return tuple(_status(path, suffix) for suffix in ("", *_LOGS))
 
 
 def check(connection: apsw.Connection) -> list[str] | None:
@@ -107,12 +106,12 @@ def _copy(path: Path, copy: str) -> None:
     raise NoteUnreadable(paths.shown(path), BUSY)
 
 
-def _status(path: Path, suffix: str) -> os.stat_result | None:
+def _status(path: Path, suffix: str) -> tuple[int, int, int]:
     with suppress(OSError):
-        return os.stat(f"{path}{suffix}")
-    return None
+        status = os.stat(f"{path}{suffix}")
+        return status.st_ino, status.st_size, status.st_mtime_ns
+    return 0, 0, 0
 
 
 def _bytes(path: Path, suffix: str) -> int:
-    status = _status(path, suffix)
-    return status.st_size if status else 0
+    return _status(path, suffix)[1]
