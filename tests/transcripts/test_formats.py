@@ -57,6 +57,19 @@ def test_the_conversation_is_that_of_every_other_format(sample: Sample) -> None:
     assert note.title == ("s1" if note.headings else "Where does the kestrel service run? I forgot.")
 
 
+@pytest.mark.parametrize("name", ["auto", "codex"])
+@pytest.mark.parametrize(
+    "source", [{"subagent": {"thread_spawn": {"parent_thread_id": "s1"}}}, {"subagent": "review"}]
+)
+def test_the_file_of_a_sub_agent_of_codex_is_left_out(source: object, name: str) -> None:
+    head, *items = conversations.codex().values
+    data = Sample("codex", [{**head, "payload": {"id": "s2", "source": source}}, head, *items]).data
+    note = read(conversations.codex(), data, name)
+    assert not any(note.lines)
+    assert len(note.lines) == 2 + len(items)
+    assert not list(formats.turns(io.BytesIO(data), "s2.jsonl", name))
+
+
 def test_messages_come_with_their_tools(sample: Sample) -> None:
     places = list(formats.turns(io.BytesIO(sample.data), f"s1{sample.ending}", "auto"))
     calls = [call for place in places for call in place.turn.calls]

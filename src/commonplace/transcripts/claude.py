@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from commonplace.transcripts import content
@@ -17,13 +16,6 @@ def knows(value: Value) -> bool:
     return isinstance(value.get("chat_messages"), list)
 
 
-def _attached(message: Value) -> Iterator[str]:
-    """The text of what was attached to a message, each behind the name of its file."""
-    for one in content.mappings(message.get("attachments")):
-        if text := content.text(one, "extracted_content"):
-            yield f"[{content.text(one, 'file_name') or 'attachment'}] {text}"
-
-
 def conversation(value: Value) -> Conversation:
     """Return a conversation: of a message the blocks, since `text` also holds tool results."""
     turns: list[Turn] = []
@@ -31,5 +23,10 @@ def conversation(value: Value) -> Conversation:
         body, role = message.get("content"), _ROLES.get(content.text(message, "sender"))
         if turn := content.message(role, body, content.text(message, "created_at"), "tool_use"):
             text = turn.text if content.blocks(body, "text") else content.text(message, "text")
-            turns.append(replace(turn, text="\n".join([text, *_attached(message)])))
+            attached = (
+                f"[{content.text(one, 'file_name') or 'attachment'}] {within}"
+                for one in content.mappings(message.get("attachments"))
+                if (within := content.text(one, "extracted_content"))
+            )
+            turns.append(replace(turn, text="\n".join([text, *attached])))
     return Conversation(content.text(value, "name"), content.text(value, "created_at"), turns)

@@ -1,7 +1,7 @@
 """Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`, an event a line with a payload.
 
 Messages are recorded twice, as items of the model's conversation and as events for the screen; the items are
-read. Files of the first versions hold the items themselves.
+read. Files of the first versions hold the items themselves. The file of a sub-agent is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ def knows(value: Value) -> bool:
         return isinstance(value.get("payload"), dict)
     bare = content.text(value, "type") in _ITEMS and "message" not in value and "sessionId" not in value
     return bare or ("instructions" in value and "id" in value and "timestamp" in value)
+
+
+def is_apart(value: Value) -> bool:
+    """Tell whether the file that begins with a line is a sub-agent's."""
+    return "subagent" in content.mapping(content.mapping(value, "payload"), "source")
 
 
 def turn(value: Value) -> Turn | None:

@@ -107,10 +107,8 @@ def message(role: object, content: object, at: str, kind: str = "", arguments: s
 
 def time(value: object) -> str:
     """Return a time as ISO 8601: a text as it is, a number as seconds or milliseconds since 1970."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return ""
+        return value if isinstance(value, str) else ""
     try:
         seconds = value / 1000 if value > _MILLISECONDS_FROM else value
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -128,14 +128,10 @@ class Damage:
             if value is None and line.strip(content.NOTHING.encode()) not in (b"", b"null"):
                 self.lines.append(number)
             yield value
-        if self.lines and self.lines[-1] == number and file.seekable() and not _ended(file):
-            self.lines.pop()
-
-
-def _ended(file: IO[bytes]) -> bool:
-    """Tell whether the last byte read is a newline."""
-    file.seek(file.tell() - 1)
-    return file.read(1) == b"\n"
+        if self.lines and self.lines[-1] == number and file.seekable():
+            file.seek(file.tell() - 1)
+            if file.read(1) != b"\n":
+                self.lines.pop()
 
 
 def note(
@@ -229,10 +225,14 @@ def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
 
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
-    """Return the message of each value; None for a value without a message."""
+    """Yield the message of each value; None for a value without one, and for all of a sub-agent's file."""
     form, values = _recognised(values, name)
-    read = getattr(form.reader, "turn", None) if form else None
-    return (read(value) if read and isinstance(value, Mapping) else None for value in values)
+    read, is_apart = (getattr(form and form.reader, one, None) for one in ("turn", "is_apart"))
+    for value in values:
+        is_read = isinstance(value, Mapping)
+        if is_apart and is_read and is_apart(value):
+            read = None
+        yield read(value) if read and is_read else None
 
 
 def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Iterator[Conversation]:

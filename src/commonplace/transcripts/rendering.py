@@ -12,7 +12,7 @@ from commonplace.transcripts import content
 from commonplace.transcripts.injected import without_injected
 from commonplace.types.events import Call, Turn
 
-VERSION = "7"  # of what lines and their count of tokens are; another one has all transcripts read again
+VERSION = "8"  # of what lines and their count of tokens are; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # The argument of a call that says most, of those that tools take.
 _ARGUMENTS = "file_path path command cmd pattern query url description code prompt".split()
