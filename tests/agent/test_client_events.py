@@ -275,6 +275,20 @@ def test_a_session_that_was_left_behind_is_summed_up_at_the_next_start(
     assert "Heron" in notes(memory)
 
 
+def test_a_session_is_not_summed_up_from_the_transcript_of_its_subagent(
+    memory: Memory, events: ClientEvents, tmp_path: Path
+) -> None:
+    for name in ("own", "subagent"):
+        (tmp_path / f"{name}.jsonl").touch()
+    events.answer(event("Stop", transcript_path=str(tmp_path / "own.jsonl")))
+    for name in ("PreCompact", "Stop", "SessionEnd", "SubagentStop"):
+        events.answer(event(name, transcript_path=str(tmp_path / "subagent.jsonl"), agent_id="a1"))
+    mark = Pending(memory.workspace).read("s1")
+    assert mark is not None
+    assert (mark.source, mark.over) == (str(tmp_path / "own.jsonl"), False)
+    assert Pending(memory.workspace).read("a1") is None
+
+
 def test_only_a_file_of_this_user_is_a_transcript(tmp_path: Path) -> None:
     path = transcript(tmp_path / "s1.jsonl")
     (tmp_path / "link.jsonl").symlink_to(path)

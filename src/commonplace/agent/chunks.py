@@ -7,16 +7,15 @@ longer holds is left out, as a recall leaves it out; what is struck is in no pie
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 
 from commonplace.agent.pieces import Piece, newness_of
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, NoteUnreadable
+from commonplace.base.expressions import lazy
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.language import dates
 from commonplace.markdown import statements, struck, structure
@@ -32,6 +31,8 @@ from commonplace.types import Hit, Note, Section
 from commonplace.upkeep.labels import DASH, OPEN_LABELS
 
 LONG_ENTRY = 8  # lines
+# A task that is not done, or the line of a summary with what is open.
+_OPEN_MATTER = lazy(rf"\s*[-*+]\s+(?:(?:\d\d:\d\d\s+)?\[ \]\s+\S|(?:{'|'.join(OPEN_LABELS)}){DASH})")
 
 
 def read(memory: Memory, path: str) -> Note:
@@ -110,19 +111,13 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     return sorted(pieces, key=newness_of, reverse=True)
 
 
-@cache
-def _open_matter() -> re.Pattern[str]:
-    """A task that is not done, or the line of a summary with what is open."""
-    return re.compile(rf"\s*[-*+]\s+(?:(?:\d\d:\d\d\s+)?\[ \]\s+\S|(?:{'|'.join(OPEN_LABELS)}){DASH})")
-
-
 def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     """A piece a task that is not done, or what a summary of a session names as open, newest first."""
-    reader, is_open = _Reader(note, today, tentative), _open_matter()
+    reader = _Reader(note, today, tentative)
     pieces: list[Piece] = []
     for section in structure.sections(note):
         for number in reader.body(section):
-            if is_open.match(note.lines[number - 1]):
+            if _OPEN_MATTER.match(note.lines[number - 1]):
                 pieces += reader.pieces(section, [number], (note.date or "", "", number))
     return sorted(pieces, key=newness_of, reverse=True)
 
@@ -192,7 +187,9 @@ def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
     inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
     entry: list[int] = []
     for number in lines:
-        if entry and number not in inside and _begins(note.lines[number - 1], note.lines[number - 2]):
+        line, before = note.lines[number - 1], note.lines[number - 2]
+        begins = line.strip() and line[0] not in " \t" and (ITEM.match(line) or not before.strip())
+        if entry and number not in inside and begins:
             yield entry
             entry = []
         entry.append(number)
@@ -210,9 +207,3 @@ def _parts(note: Note, entries: Iterable[Sequence[int]]) -> Iterator[Sequence[in
             begins += items
         for first, end in pairwise([*begins, entry[-1] + 1]):
             yield range(first, end)
-
-
-def _begins(line: str, before: str) -> bool:
-    """Whether an entry begins with a line."""
-    indented = not line.strip() or line[0] in " \t"
-    return not indented and (ITEM.match(line) is not None or not before.strip())

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -83,7 +84,7 @@ class ClientEvents:
         if session and name == "SessionStart":
             context = self._start(event, session)
         elif session and name == "UserPromptSubmit":
-            context = self._recall(event, session)
+            context = self._recall(event, "" if _subagent(event) else session)
         elif session:
             self._note(name, event, session)
         if context is None or not context.text:
@@ -95,7 +96,7 @@ class ClientEvents:
 
     def missed(self, event: Mapping[str, Any]) -> None:
         """Note that the answer to an event came too late, or from words alone: the next message brings it."""
-        if session := self._session(event):
+        if (session := self._session(event)) and not _subagent(event):
             known = [one for one in self._late.pop(session, []) if one != event]
             self._late[session] = [*known, event][-MOST_LATE_EVENTS:]
             while len(self._late) > MOST_LATE:
@@ -107,6 +108,8 @@ class ClientEvents:
             return
         if name in ("PostToolUse", "PostToolUseFailure"):
             self._observe(event, session)
+        elif _subagent(event):
+            return  # its conversation is not that of the session
         elif name == "PreCompact":
             self._compact(event, session)
         elif name in ("Stop", "SessionEnd"):
@@ -185,6 +188,7 @@ class ClientEvents:
             float(took) if isinstance(took, int | float) and not isinstance(took, bool) else 0.0,
             self.agent,
             folder=str(event.get("cwd") or ""),
+            subagent=_subagent(event),
         )
         if self._observer is None:
             self._observer = Observer(self.memory.settings, self.memory.workspace.root)
@@ -264,6 +268,11 @@ class _Flush(NamedTuple):
             flush(memory, turns, llm, session=self.session, agent=self.events.agent, deadline_s=deadline_s)
 
 
+def _subagent(event: Mapping[str, Any]) -> str:
+    """The subagent that an event is of, by its type, else its id; its session is that of its parent."""
+    return str(event.get("agent_type") or event["agent_id"]) if event.get("agent_id") else ""
+
+
 def _message(event: Mapping[str, Any]) -> str:
     """The words of a user's message; empty for a command of the client, and where there are none."""
     prompt = event.get("prompt")
@@ -281,13 +290,11 @@ def _log(message: str) -> None:
 
 def is_transcript(path: str) -> bool:
     """Whether a path names a transcript that this user keeps: a regular file of lines of JSON, no link."""
-    if not os.path.isabs(path) or not path.endswith(".jsonl"):
-        return False
-    try:
+    with suppress(OSError, ValueError):
         found = os.lstat(path)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        return is_own and os.path.isabs(path) and path.endswith(".jsonl")
+    return False
 
 
 def result_text(response: object, depth: int = 0) -> str:

@@ -35,9 +35,8 @@ def _names(value: object) -> str:
     """The fields of a dataclass, the items of a named tuple; empty for anything else."""
     from dataclasses import fields, is_dataclass
 
-    if is_dataclass(value):
-        return " ".join(field.name for field in fields(value))
-    return " ".join(getattr(value, "_fields", ()))
+    names = [field.name for field in fields(value)] if is_dataclass(value) else getattr(value, "_fields", ())
+    return " ".join(names)
 
 
 class Cites:

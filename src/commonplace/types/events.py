@@ -40,7 +40,7 @@ class ToolExecution:
     """A tool that ran in a session: with what, what came of it, how long it took.
 
     `error` is empty where it succeeded; `untrusted` says that the result came from outside, such as a page
-    of the network; `folder` is the one it ran in, empty where the host does not say.
+    of the network; `folder` is where it ran, if the host says so; `subagent` the one of `agent` that ran it.
     """
 
     session: str
@@ -53,6 +53,7 @@ class ToolExecution:
     agent: str = ""
     untrusted: bool = False
     folder: str = ""
+    subagent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,9 +202,9 @@ class _Report(NamedTuple):
         return _flat(excerpts.public(address)) or _flat(excerpts.public(bare(self.execution.tool)))
 
     def _facts(self, failed: bool) -> str:
-        parts = [_flat(excerpts.public(self.execution.tool))[:_TITLE]]
-        if took := _duration(self.execution.duration_ms):
-            parts = [f"{parts[0]}, {took}"]
+        ran, took = self.execution, _duration(self.execution.duration_ms)
+        names = (ran.tool, took, ran.subagent and f"by subagent {ran.subagent}")
+        parts = [", ".join(_flat(excerpts.public(name))[:_TITLE] for name in names if name)]
         if failed:
             parts.append(f"failed, {GOTCHA}")
         for verb, files in (("read", self.action.read), ("modified", self.action.modified)):
