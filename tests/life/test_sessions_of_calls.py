@@ -85,3 +85,16 @@ def test_a_search_names_what_the_hook_just_gave(trips: Owner) -> None:
     assert FERRY in trips.mcp("--agent", "cursor").call("memory_search", query=ASKED)
     trips.hook("PreCompact", session_id="s1", trigger="auto")  # the conversation may have lost it
     until(lambda: FERRY in client.call("memory_search", query=ASKED))
+
+
+def test_a_subagent_of_codex_writes_for_its_parent_and_searches_for_itself(trips: Owner) -> None:
+    client = trips.mcp("--agent", "codex")
+    meta = {"threadId": "thread-of-subagent", "sessionId": "s1"}
+    write(client, "The pilot boat is green.", **meta)
+    assert "session: s1;" in line(trips, "pilot boat")
+    assert FERRY in trips.hook("UserPromptSubmit", session_id="s1", prompt=ASKED, agent="codex")
+    search = {"name": "memory_search", "arguments": {"query": ASKED}}
+    for thread, is_whole in (("thread-of-subagent", True), ("s1", False)):
+        named = {"_meta": {"threadId": thread, "sessionId": "s1"}}
+        (part,) = client.request("tools/call", search | named)["result"]["content"]
+        assert (FERRY in part["text"]) is is_whole

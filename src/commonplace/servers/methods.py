@@ -356,13 +356,12 @@ def _call_tool(service: Service, request: Request) -> Result:
             service.lane.acquire()
 
     agent = service.agent or request.client
-    session = session_of(request.params)
+    session = session_of(request.params, of_thread=name == "memory_search")  # which knows what it was given
     if not session and name not in _LIGHT:
         session = Injected(service.memory.workspace, agent).live()
     answer = tools.call(service.memory, name, arguments, agent=agent, session=session, ask=ask and ask_aside)
-    content = [{"type": "text", "text": answer.text}]
     data = {"structuredContent": answer.data} if service.structured else {}
-    return {"content": content, **data, "isError": answer.is_error}
+    return {"content": [{"type": "text", "text": answer.text}], **data, "isError": answer.is_error}
 
 
 # --- resources, prompts and what completes their arguments --------------------------------------------

@@ -193,9 +193,10 @@ def client_name(info: object) -> str:
     return "".join(plain)[:64].strip("._-")
 
 
-def session_of(params: Mapping[str, Any]) -> str:
-    """Return the session that a client names with a call (Codex: `threadId`); empty for none."""
-    named = [mapping(params, "_meta").get(name) for name in ("threadId", "sessionId", "session_id")]
+def session_of(params: Mapping[str, Any], *, of_thread: bool = False) -> str:
+    """Return the session that a call names: of a subagent its parent's, or `of_thread` its own (Codex)."""
+    names = ("threadId", "sessionId") if of_thread else ("sessionId", "threadId")
+    named = [mapping(params, "_meta").get(name) for name in (*names, "session_id")]
     return next((one for one in named if isinstance(one, str) and len(one) <= 128 and one.isprintable()), "")
 
 
