@@ -62,7 +62,9 @@ def connect(
     if not is_alone:
         _drop_journal(root, f"{os.fspath(path)}-journal")
     for suffix in ("",) if is_alone else ("", *SIDE_FILES):
-        _check(root, f"{os.fspath(path)}{suffix}")
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(mode := root.stat(f"{os.fspath(path)}{suffix}").st_mode):
+                raise Unsafe(irregular(mode), f"{root.absolute(path)}{suffix}")
     name = root.absolute(path)
     # SQLite refuses a link anywhere in a path, and the root's own may be one.
     name = os.path.realpath(root.path) + name[len(root.path) :] if name.startswith(root.path) else name
@@ -126,12 +128,6 @@ def _drop_journal(root: Root, path: str) -> None:
     except OSError as error:
         stuck = message("unsafe.journal", "a rollback journal that cannot be read or removed; remove it")
         raise Unsafe(stuck, root.absolute(path)) from error
-
-
-def _check(root: Root, path: str) -> None:
-    with suppress(FileNotFoundError):
-        if not stat.S_ISREG(mode := root.stat(path).st_mode):
-            raise Unsafe(irregular(mode), root.absolute(path))
 
 
 # --- one file of many writers ---------------------------------------------------------------------------

@@ -73,9 +73,6 @@ class Root:
         """Name the folder; links in its own path are followed, since whoever names it means them."""
         self.path = os.path.abspath(path)
 
-    def __repr__(self) -> str:
-        return f"Root({self.path!r})"
-
     # --- reading -------------------------------------------------------------------------------------------
 
     def open(self, path: Path, *, links: bool = False) -> BufferedReader:
@@ -404,10 +401,7 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
 
 
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
-    """Open a regular file in an open folder; `path` is how errors name it.
-
-    Raises `Unsafe`.
-    """
+    """Open a regular file in an open folder; errors call it `path`. Raises `Unsafe`."""
     truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC | _FILE  # not before it is known to be ours
     try:
         descriptor = os.open(name, flags, mode, dir_fd=folder)

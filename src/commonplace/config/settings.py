@@ -391,5 +391,5 @@ KEYS = tuple(_named(name, key) for name, key in _FIELDS.items() if isinstance(ke
 SAME = {name: same for name, same in _FIELDS.items() if isinstance(same, str)}
 GONE = gone.SETTINGS | {name: f"use {same}" for name, same in SAME.items()}
 for _table in GROUPS.values():
-    _keys = (_FIELDS[one] if isinstance(one, str) else one for one in _table._field_defaults.values())  # type: ignore[attr-defined]
-    _table.__new__.__defaults__ = tuple(one.default for one in _keys)
+    _own_keys = {name: _FIELDS.get(key, key) for name, key in _table._field_defaults.items()}  # type: ignore[attr-defined]
+    _table._field_defaults = {name: key.default for name, key in _own_keys.items()}  # type: ignore[attr-defined]
