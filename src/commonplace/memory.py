@@ -139,6 +139,7 @@ class Memory:
         self._answerer = Answerer(
             self.workspace, settings, self.ranking, self._store, self._current, self._lock
         )
+        self._answer = self._answer_from_all if self._others else self._answerer.answer
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = fork.renewed(threading.RLock())
         self._waits = False  # whether entries of ours wait for notes that another program was writing
@@ -800,10 +801,8 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _answer(self, request: Request) -> SearchResult:
-        """Answer a question from this workspace, or from all that are asked."""
-        if not self._others:
-            return self._answerer.answer(request)
+    def _answer_from_all(self, request: Request) -> SearchResult:
+        """Answer a question from all workspaces that are asked."""
         limit = self.settings.search.limit if request.limit is None else request.limit
         asks = {self.name: self._answerer.answer}
         asks |= {name: other.answer for name, other in self._others.items()}

@@ -101,14 +101,15 @@ class Question:
         """Whether it may be told that nothing answers it.
 
         Not if it demands an exact match, has a threshold of its own, or names days alone that have notes, or
-        an identifier that a passage holds.
+        an identifier (or the same telephone number) that a passage holds.
         """
         exact = bool(self.query.required or self.query.prefixes)
         day = self.days is not None and self.days.alone and bool(self.of_days)
-        if not self.ranking.gated or self.request.min_score is not None or exact or day:
-            return False
+        may = self.ranking.gated and self.request.min_score is None and not (exact or day)
+        if not (may and self.query.identifies):
+            return may
         ways = lexicon.any_of([self.query.words, *identifiers.telephone(self.query.words)])
-        return not (self.query.identifies and self.index.select(self.covered & Matches(ways), 1))
+        return not self.index.select(self.covered & Matches(ways), 1)
 
     @cached_property
     def of_days(self) -> frozenset[int]:
@@ -399,7 +400,10 @@ def _folded(text: str) -> str:
 
 def _holds(text: str, phrase: str) -> bool:
     """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
-    letter = rf"[^\W{lexicon.CJK}]"
-    before = rf"(?<!{letter})" if re.match(letter, phrase) else ""
-    behind = rf"(?!{letter})" if re.match(letter, phrase[-1]) else ""
-    return phrase in text and re.search(before + re.escape(phrase) + behind, text) is not None
+
+    def runs_on(at: int) -> bool:
+        around = text[max(0, at - 1) : at + 1]
+        return len(around) == 2 and all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in around)
+
+    places = (found.start() for found in re.finditer(f"(?={re.escape(phrase)})", text))
+    return any(not (runs_on(at) or runs_on(at + len(phrase))) for at in places)

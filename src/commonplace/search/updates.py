@@ -109,25 +109,30 @@ class _Statement(NamedTuple):
         Of statements in two languages only names are alike. One that lacks a name of the question that the
         other has is about something else.
         """
-        own, former, is_wide = words(self.text), words(old.text), has_han(old.text)
+        own, former = words(self.text), words(old.text)
         common, known = len(own & asked.words), len(former & asked.words)
-        if old.item.score - self.item.score > GAP or not common or not self.is_later(old):
+        if old.item.score - self.item.score > GAP or not common:
             return False
         changes = _changes(self.text)
+        if not (changes or asked.is_present):
+            return False
+        is_wide = has_han(old.text)
         shared = (1 + is_wide) * len(own & former) / max(1, min(len(own), len(former)))
         may_be = has_han(self.text) is is_wide and not former & asked.names - own
-        if not may_be or not (asked.is_present or (changes and shared >= SHARED)):
+        if not may_be or not (asked.is_present or shared >= SHARED):
             return False
         now, before = (_values(self.text), _values(old.text)) if asked.kinds else ({}, {})
         if valued := [kind for kind in asked.kinds if before.get(kind)]:
             other = any(now.get(kind, frozenset()) - before[kind] for kind in valued)
             if other and changes and common >= ASKED * known:
-                return True
+                return self.is_later(old)
             if len(asked.kinds) < ANY_KIND:
                 return False
         is_near = asked.is_present or (shared >= CLOSE and max(len(self.text), len(old.text)) <= SHORT)
         alike = known and common >= ALIKE * known and self.item.relevance >= ALIKE * old.item.relevance
-        return bool(asked.is_short and is_near and alike and own - former - asked.words)
+        return bool(
+            asked.is_short and is_near and alike and own - former - asked.words and self.is_later(old)
+        )
 
 
 def asks_for_newest(query: Query, days: Dated | None = None) -> bool:

@@ -96,15 +96,12 @@ def _apart(rows: Sequence[str]) -> tuple[list[str], list[str]]:
     for at, row in enumerate(rows):
         is_fence = row.lstrip().startswith(_FENCE)
         fenced ^= is_fence
-        is_pasted = fenced or row.startswith(_PASTED) or at in in_block or not _is_prose(row)
+        written = sum(map(str.isalpha, row)) + sum(map(str.isspace, row))
+        is_prose = written >= _PROSE * len(row) or row.rstrip().endswith(_QUESTION)
+        is_pasted = fenced or row.startswith(_PASTED) or at in in_block or not is_prose
         if not is_fence:
             (pasted if is_pasted else own).append(row)
     return own, pasted
-
-
-def _is_prose(row: str) -> bool:
-    written = sum(map(str.isalpha, row)) + sum(map(str.isspace, row))
-    return written >= _PROSE * len(row) or row.rstrip().endswith(_QUESTION)
 
 
 def _blocks(rows: Sequence[str]) -> Iterator[range]:
