@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-_M_ARENA_MAX, _ARENAS = -8, 2  # mallopt(3)
-
 
 def share() -> None:
     """Let threads share two arenas.
@@ -16,7 +14,7 @@ def share() -> None:
     import ctypes
 
     with suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+        ctypes.CDLL(None).mallopt(-8, 2)  # M_ARENA_MAX
 
 
 def trim() -> None:

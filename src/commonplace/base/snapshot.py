@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +31,6 @@ _ATTEMPTS = 3
 # Of SQLite's machine, some ten milliseconds, between two looks at the time: each look may wait for the
 # interpreter while other checks run.
 _STEPS = 500_000
-_READ = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
 
 
 @contextmanager
@@ -49,11 +48,8 @@ def standing(path: Path) -> Iterator[str]:
         copy = os.path.join(folder, path.name)
         with translated(path):
             _copy(path, copy)
-            connection = connect(Root(folder), copy)
-            try:
+            with closing(connect(Root(folder), copy)) as connection:
                 connection.execute("PRAGMA journal_mode=delete").fetchall()
-            finally:
-                connection.close()
         yield copy
 
 
@@ -92,7 +88,8 @@ def _copy(path: Path, copy: str) -> None:
         before = marks(path)
         with open(copy, "wb") as target:
             if root.is_file(path):  # a fifo would be waited for
-                file = apsw.VFSFile("", os.path.abspath(path), [_READ, 0])
+                flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+                file = apsw.VFSFile("", os.path.abspath(path), flags)
                 try:
                     for start in range(0, size := file.xFileSize(), 1 << 22):
                         target.write(file.xRead(min(1 << 22, size - start), start))

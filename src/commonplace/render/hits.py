@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, groupby, pairwise
-from operator import itemgetter
 
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
@@ -231,6 +231,7 @@ def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
     return "  ".join([shown, *behind, *filter(None, [value])])
 
 
+@lru_cache(64)  # shown, and counted
 def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
     """Return a passage's rows, indented and wrapped; of too many, neighbours with the most matches.
 
@@ -254,7 +255,7 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
         first, last = _densest([_matched(found[at], span) for at, *span in rows], limit)
     shown = rows[first:last]
     if width is None:
-        joined = (list(group) for _, group in groupby(shown, key=itemgetter(0)))
+        joined = (list(group) for _, group in groupby(shown, key=lambda row: row[0]))
         shown = [(group[0][0], group[0][1], group[-1][2]) for group in joined]
     texts = []
     for number, (at, start, stop) in enumerate(shown):

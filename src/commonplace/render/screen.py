@@ -30,16 +30,16 @@ _OWN = lazy(
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _OPENING = "（「『【《〈“‘"  # and to the one behind it
 # Where a row may end: at white space, and around wide characters, to which punctuation and marks cling.
-_WIDE = (
-    "\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19"
-    "\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001f9ff"
-    "\U00020000-\U0003fffd"
+_NARROW = (  # those between them: a class of more characters takes longer to compile
+    "\x00-\u10ff\u1160-\u2e7f\u303f-\u3040\u4dc0-\u4dff\ua4d0-\ua95f\ua97d-\uabff\ud7a4-\uf8ff\ufb00-\ufe0f"
+    "\ufe1a-\ufe2f\ufe6c-\uff00\uff61-\uffdf\uffe7-\U0001f2ff\U0001f650-\U0001f67f\U0001f700-\U0001f8ff"
+    "\U0001fa00-\U0001ffff\U0003fffe-\U0010ffff"
 )
 _CLINGING = f"{_CLOSING}\u0300-\u036f\u200b-\u200f\u2060-\u2064\u3099\u309a\ufe00-\ufe0f"
 _BREAK = lazy(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)")
 _WIDE_BREAK = lazy(
     rf"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<![\s{_OPENING}])(?![\s{_CLINGING}])"
-    rf"(?:(?=[{_WIDE}])|(?<=[{_WIDE}])(?!\Z)|(?<=[{_WIDE}][{_CLINGING}])(?!\Z))"
+    rf"(?:(?=[^{_NARROW}])|(?<=[^{_NARROW}])(?!\Z)|(?<=[^{_NARROW}][{_CLINGING}])(?!\Z))"
 )
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _LONGEST_TERM = 8000  # characters: as many as a question has at most

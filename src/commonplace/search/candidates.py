@@ -383,15 +383,13 @@ def phrases(said: str) -> Iterable[str]:
     by = own.get("by", OWNER)
     for phrase in own["trigger"].translate(_SEPARATORS).split(",") if by not in FOREIGN else ():
         folded = _folded(phrase)
-        is_about = by == OWNER or _says_what(folded)  # `the`, `what is`, `的` would be in every question
+        # `the`, `what is`, `的` would be in every question.
+        is_about = by == OWNER or any(
+            len(word) > 1 and word not in stopwords.ENGLISH and "'" not in word
+            for word in re.findall(r"[\w'’]+", stopwords.without(folded))
+        )
         if folded and is_about and MARK not in phrase:  # to ask for a secret is to ask for nothing
             yield folded
-
-
-def _says_what(phrase: str) -> bool:
-    """Whether a folded phrase holds a word of two letters or more that is no stop word."""
-    words = re.findall(r"[\w'’]+", stopwords.without(phrase))
-    return any(len(word) > 1 and word not in stopwords.ENGLISH and "'" not in word for word in words)
 
 
 def _folded(text: str) -> str:
@@ -402,8 +400,8 @@ def _holds(text: str, phrase: str) -> bool:
     """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
 
     def runs_on(at: int) -> bool:
-        around = text[max(0, at - 1) : at + 1]
-        return len(around) == 2 and all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in around)
+        return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in text[at - 1 : at + 1])
 
+    text = f" {text} "
     places = (found.start() for found in re.finditer(f"(?={re.escape(phrase)})", text))
     return any(not (runs_on(at) or runs_on(at + len(phrase))) for at in places)

@@ -306,7 +306,9 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         of_meaning = vector * (1.0 - unread)
         words = min(WORDS_MAX, evidence.lexical.get(own, 0.0))
         meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
-        meaning *= _clearness(meaning, wide) if wide > MOST >= query.wide else 1.0
+        if meaning > 0 and wide > MOST >= query.wide:  # of a passage in another language less of it counts
+            noise = min(1.0, max(0.0, (FOREIGN_CLEAR - meaning) / (FOREIGN_CLEAR - FOREIGN_NOISE)))
+            meaning *= 1.0 - FOREIGN_LESS * noise * wide
         translated = weight("translated") * evidence.translated.get(own, 0.0) * (1.0 - wide)
         parts = {
             "meaning": of_meaning * meaning,
@@ -330,12 +332,6 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             _add_similarities(talk, evidence.similar, query.words, weight(LATE))
         _level(talk)
     return scored
-
-
-def _clearness(meaning: float, wide: float) -> float:
-    """How much of the meaning of a passage in another language than the question counts, 0..1."""
-    noise = min(1.0, max(0.0, (FOREIGN_CLEAR - meaning) / (FOREIGN_CLEAR - FOREIGN_NOISE)))
-    return 1.0 - FOREIGN_LESS * noise * wide if meaning > 0 else 1.0
 
 
 def _add_surroundings(said: _Scored, neighbours: float, section: float) -> None:

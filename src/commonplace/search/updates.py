@@ -111,12 +111,10 @@ class _Statement(NamedTuple):
         """
         own, former = words(self.text), words(old.text)
         common, known = len(own & asked.words), len(former & asked.words)
-        if old.item.score - self.item.score > GAP or not common:
+        far = old.item.score - self.item.score > GAP
+        if far or not common or not (_changes(self.text) or asked.is_present):
             return False
-        changes = _changes(self.text)
-        if not (changes or asked.is_present):
-            return False
-        is_wide = has_han(old.text)
+        changes, is_wide = _changes(self.text), has_han(old.text)
         shared = (1 + is_wide) * len(own & former) / max(1, min(len(own), len(former)))
         may_be = has_han(self.text) is is_wide and not former & asked.names - own
         if not may_be or not (asked.is_present or shared >= SHARED):
