@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from itertools import groupby, zip_longest
@@ -176,7 +176,11 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
             by_words = _by_words(question)
         return Candidates(fusion.by_maximum(by_words), lists=by_words if request.lines else ())
     nearest, level = question.index.vectors.ready(*question.scopes, struck=request.past)
-    nameless = _nameless(asked.words, question.terms.common)
+    # Without names that many passages hold: near to everything, they take half of a short question's meaning.
+    held = question.terms.common
+    names = [name for name in _NAMES.findall(asked.words) if name.partition("'")[0].lower() in held]
+    named = rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)"
+    nameless = " ".join(re.sub(named, "", asked.words).split()) if names else ""
     answers: list[Answer] = []
     errors: list[Exception] = []
     ask = (embed, nearest, lines, question.ranking.candidates, nameless, answers, errors)
@@ -248,16 +252,6 @@ def _by_meaning(question: Question, answers: Sequence[Answer], beside: Iterable[
     return lists
 
 
-def _nameless(text: str, common: Collection[str]) -> str:
-    """Return a question without the names that many passages hold; empty where it has none.
-
-    A name that everybody speaks of is near to everything, and takes half of a short question's meaning.
-    """
-    names = [name for name in _NAMES.findall(text) if name.partition("'")[0].lower() in common]
-    rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)", "", text) if names else ""
-    return " ".join(rest.split())
-
-
 def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     """The share of a full match of each passage that holds words of a gloss, 0..1.5."""
     index, settings = question.index, question.ranking
@@ -325,14 +319,9 @@ def listing(index: Index, scope: Scope, days: Dated, limit: int, *, struck: bool
 
 
 def telling(passages: Sequence[Candidate]) -> list[Candidate]:
-    """Return those of some passages that say something; of a note that has no other those that stand."""
-    notes = {passage.note_id for passage in passages if tells(passage)}
-    return [passage for passage in passages if passage.note_id not in notes or tells(passage)]
-
-
-def tells(passage: Candidate) -> bool:
-    """Tell whether a passage says something by itself: neither front matter nor a note without text."""
-    return not ranking.role_of(passage)
+    """Return the passages that are no front matter and no note without text; of a note without any, all."""
+    notes = {passage.note_id for passage in passages if not ranking.role_of(passage)}
+    return [one for one in passages if one.note_id not in notes or not ranking.role_of(one)]
 
 
 def triggered(question: Question) -> set[int]:

@@ -13,16 +13,18 @@ notes what it adds in `parts` under a name of its own, so that `--explain` shows
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from commonplace.base import filetypes
+from commonplace.base.expressions import lazy
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import BARE, FRONT, MATTER
 from commonplace.index import facts
 from commonplace.index.base import Index, Source
-from commonplace.language import compare
+from commonplace.language import caseless, compare
 from commonplace.language.compare import Wording
 from commonplace.markdown import conflicts
 from commonplace.render import screen
@@ -51,6 +53,15 @@ TRIGGERED, TRIGGERED_CHARACTERS = 3, 1800  # entries a question, and their text 
 # what the struck text does, or a list of things done would lift what has nothing to do with the question.
 ANSWERS_ALIKE = 0.5
 
+# Of so many first candidates lists of links are followed: passages of which so many rows are nothing else.
+# What one leads to scores a third of it at least: "list of my projects" asks for no note called Reading list.
+# Of 40 questions to four vaults 32 have their answer first so, not 25; 30, not 21, among 4,000 more passages.
+LISTS, LIST, LINKED = 3, 0.8, 1 / 3
+_LINK = lazy(r"\[\[([^\]|#\n]++)[^\]\n]*+\]\]|\[[^\]\n]*+\]\(([^)\s#]+)\.md[^)\n]*+\)")
+_ROW = lazy(  # `- Kitchen: [[Offers]], [[Tiles]]`, `[Offers](offers.md) (of March)`
+    r"\s*+(?:(?:[-*+]|\d+[.)])\s++)?(?:[^\[\]:：]++[:：]\s*+)?"
+    r"(?:(?:\[\[[^\]]++\]\]|\[[^\]]*+\]\([^)\s]++\))[\s,、;；|·/]*+)++(?:[-–—(（].{,40})?"
+)
 # What stands in the place of a passage, by id: the passages of each such place.
 Successors = Mapping[int, Sequence[Collection[int]]]
 
@@ -171,7 +182,29 @@ def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
     return successors
 
 
-def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
+def linked(ranked: Sequence[Ranked], asked: frozenset[str]) -> Successors:
+    """Find what the first candidates that are lists of links lead to, by the rows with words of a question.
+
+    Such a list answers nothing itself; the passages of its notes do, if they score enough.
+    """
+    found: dict[int, list[set[int]]] = {}
+    for own, score, *_ in (item for item in ranked[:LISTS] if re.search(r"\]\]|\]\(", item.candidate.text)):
+        rows = [row for row in own.text.split("\n") if row.strip() and row[0] != "#"]
+        if sum(_ROW.fullmatch(row) is not None for row in rows) < LIST * len(rows):
+            continue
+        from urllib.parse import unquote
+
+        text = "\n".join(row for row in rows if updates.words(row) & asked)
+        ends = tuple(
+            f"/{caseless(unquote(link[1] or link[2]).strip().lstrip('./'))}" for link in _LINK.finditer(text)
+        )
+        near = [other for other, its, *_ in ranked if its >= LINKED * score and other.note_id != own.note_id]
+        called = [(other.id, (other.source.title, other.source.path.removesuffix(".md"))) for other in near]
+        found[own.id] = [{id_ for id_, of in called if any(caseless(f"/{one}").endswith(ends) for one in of)}]
+    return found
+
+
+def in_order(ranked: Sequence[Ranked], successors: Successors, part: str = "replaces") -> list[Ranked]:
     """Put the best of each place that replaces a passage before it, where all of it stands behind.
 
     It is lifted rather than the other lowered, which somebody may ask for.
@@ -185,7 +218,7 @@ def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
             if len(both) > 1 and ordered[both[0]].candidate.id == own:
                 item = ordered.pop(both[1])
                 gain = max(0.0, ordered[both[0]].score - item.score)
-                ordered.insert(both[0], adjusted(item, "replaces", gain))
+                ordered.insert(both[0], adjusted(item, part, gain))
         if ordered == before:
             break
     return ordered
@@ -272,10 +305,12 @@ def arrange(
     """
     index, settings, request = question.index, question.ranking, question.request
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
+    words = updates.words(question.query.words) - question.terms.missing
     if settings.updates and settings.fusion == "calibrated":
         with outcome.timed("updates"):
             dates = {own.id: own.source.date for own, *_ in ranked[: updates.COMPARED]}
             ranked = updates.lift(ranked, question.query, dates, question.days)
+            ranked = in_order(ranked, linked(ranked, words), "linked")
     with outcome.timed("hits"):
         if request.min_score is None or request.min_score > 0:
             best = max((item.score for item in ranked), default=0.0)
@@ -296,7 +331,6 @@ def arrange(
         ]
         if request.past or not request.complete:
             return [hit for _, hit in pairs[:limit]]
-        words = updates.words(question.query.words) - question.terms.missing
         hits = completion.complete(index.passages, question.admitted, pairs, limit, words)
         notes = {one.item.candidate.note_id: (one.source.collection, one.source.path) for one, _ in shown}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}

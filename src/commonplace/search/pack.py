@@ -169,17 +169,12 @@ def shortened(hit: Hit, budget: int) -> Hit | None:
     if hit.text[:lines].strip():
         return begun(lines, f"\n{screen.ELLIPSIS}")
     line = hit.text.partition("\n")[0][: 4 * budget + _WORD]  # a token has at most four characters
-    length = _break(line, most(range(1, len(line)), screen.ELLIPSIS))
+    length = most(range(1, len(line)), screen.ELLIPSIS)
+    if length < len(line):  # behind the last word or full-width mark that fits, if there is one
+        ends = [found.end() for found in re.finditer(r"\S(?=\s)|[。！？，；：、]", line[: length + 1])]
+        end = max((end for end in ends if end <= length), default=0)
+        length = end if any(map(str.isalnum, line[:end])) else length
     return begun(length, screen.ELLIPSIS) if any(map(str.isalnum, line[:length])) else None
-
-
-def _break(text: str, longest: int) -> int:
-    """Where to cut a text: behind the last word or full-width mark that fits, if there is one."""
-    if longest >= len(text):
-        return len(text)
-    ends = [found.end() for found in re.finditer(r"\S(?=\s)|[。！？，；：、]", text[: longest + 1])]
-    ends = [end for end in ends if end <= longest]
-    return ends[-1] if ends and any(map(str.isalnum, text[: ends[-1]])) else longest
 
 
 # --- citations ------------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         from commonplace.search import filters
 
         covered &= filters.without_session(index, request.without_session)
-    if asked.only_excludes:
+    if asked.lists and not asked.filters:
         nothing = "nothing but exclusions: what holds none of them is listed, newest first"
         outcome.warnings.append(message("search.exclusions", nothing))
     elif asked.unwanted:
@@ -374,7 +374,9 @@ def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, requ
     Of filters the newest, of days in the order of the notes. Those of the past come as they stood, none that
     is struck before what replaced it.
     """
-    if request.strict and asked.only_excludes:  # nobody asked for all the rest
+    if (
+        request.strict and asked.lists and not asked.filters
+    ):  # exclusions alone: nobody asked for all the rest
         return []
     scope, limit = candidates.without(covered, asked.excluded), request.limit or 0
     if asked.lists or days is None:

@@ -102,11 +102,6 @@ class Query(NamedTuple):
         return not self.terms or (dated and _asks_of_days(self.words))
 
     @property
-    def only_excludes(self) -> bool:
-        """True for exclusions alone."""
-        return self.lists and not self.filters
-
-    @property
     def spoken(self) -> frozenset[str]:
         """Every word of the question in lower case, stop words included."""
         return frozenset(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", self.words)))
@@ -298,7 +293,12 @@ def _items(text: str) -> Iterator[_Item]:
     for found in _TOKEN.finditer(text):
         word, phrase, sign = found["word"] or "", found["phrase"] or found["marked"] or "", found["not"] or ""
         if _WORD.search(phrase):
-            yield _Item(phrase, len(text) <= DIALOGUE_CHARACTERS and not _is_speech(phrase), sign)
+            # Speech is no phrase; nor is what lies between two, where one mark of a dialogue is missing.
+            is_speech = phrase[:1].isspace() or phrase.rstrip()[-1:] in _SENTENCE_ENDS
+            is_phrase = (
+                len(text) <= DIALOGUE_CHARACTERS and len(phrase) <= PHRASE_CHARACTERS and not is_speech
+            )
+            yield _Item(phrase, is_phrase, sign)
         elif _WORD.search(word):
             yield _word(word, "" if _OPTION.match(word) else sign)
 
@@ -307,15 +307,6 @@ def _word(word: str, sign: str = "") -> _Item:
     stem = word.rstrip("*")
     prefix = stem != word and len(stem) >= 2 and _WORD.fullmatch(stem) is not None
     return _Item(stem if prefix else word, False, sign, prefix)
-
-
-def _is_speech(phrase: str) -> bool:
-    """Tell if quotation marks hold speech, or enclose it, rather than a phrase to be found.
-
-    Where one mark of a dialogue is missing, the others pair the wrong way, and hold the blank between two.
-    """
-    outside = phrase[:1].isspace()
-    return outside or len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
 
 
 def terms(text: str) -> list[str]:
@@ -444,18 +435,14 @@ def spelled(query: Query, days: Sequence[Span]) -> Query:
     ways: list[str] = []
     for span in days:
         if span.named and (feast := holidays.naming(span.text)):
-            query = _renamed(query, *feast[:2])  # what is written, by its shortest name
-            ways += feast[2]
+            written, name, others = feast
+            if gone := {*terms(written)} - {*terms(name)}:
+                rest = tuple(term for term in query.terms if term not in gone)
+                query = query._replace(words=query.words.replace(written, name), terms=rest)
+            ways += others
         if span.named and span.first == span.last:
             ways += dates.spellings(span.first)
     return query._replace(spellings=(*query.spellings, *ways)[:MAX_SPELLINGS]) if ways else query
-
-
-def _renamed(query: Query, written: str, name: str) -> Query:
-    """A question with another name in the place of one that is longer."""
-    gone = {*terms(written)} - {*terms(name)}
-    rest = tuple(term for term in query.terms if term not in gone)
-    return query._replace(words=query.words.replace(written, name), terms=rest) if gone else query
 
 
 def _asks_of_days(text: str) -> bool:

@@ -47,9 +47,12 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
     every = list(zip(frequencies, sought, strict=True))
     counted = every[: len(query.terms)]
+    # A missing term with a Chinese function word counts nothing.
+    noise = stopwords.CHINESE_CHARACTERS
+    weights = (idf(count, total) for count, term in counted if count or noise.isdisjoint(term))
     return Terms(
         wanted=_affordable(every, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
-        ideal=_ideal(counted, total),
+        ideal=math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS]),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
         common=frozenset(term for count, term in counted if count >= max(COMMON_LEAST, COMMON * total)),
@@ -64,13 +67,6 @@ def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, 
             wanted[term] = count
             postings -= count
     return wanted
-
-
-def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
-    """Return the BM25 of a full match; a missing term with a Chinese function word counts nothing."""
-    noise = stopwords.CHINESE_CHARACTERS
-    weights = (idf(count, total) for count, term in counted if count or noise.isdisjoint(term))
-    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
 
 
 def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:

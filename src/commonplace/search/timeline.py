@@ -20,7 +20,7 @@ from commonplace.index.store import Store
 from commonplace.language import dates
 from commonplace.language.dates import Span
 from commonplace.markdown.references import Reference, lines, parse_reference
-from commonplace.search import candidates, coming, ranking, references
+from commonplace.search import coming, ranking, references
 from commonplace.types import Moment, Timeline
 from commonplace.types.results import NO_NOTE_OF
 
@@ -49,7 +49,15 @@ def around(store: Store, anchor: str, before: int, after: int, now: date | None 
             notes = _in_order(index, references.shown(*key))
             first = _place(index, notes, key, reference, today)
             last = first + 1
-            earlier, own, later = _parted(_moments(index, notes[first], today), notes[first], reference)
+            # A line without its end stands for itself, the first one for the whole note.
+            end = reference.last or (reference.first if reference.first > 1 else notes[first].lines)
+            every = _moments(index, notes[first], today)
+            start = next(
+                (n for n, one in enumerate(every) if one.end_line >= reference.first), len(every) - 1
+            )
+            stop = next((n for n, one in enumerate(every) if one.start_line > end), len(every))
+            start, stop = max(0, start), max(start + 1, stop)
+            earlier, own, later = every[:start], every[start:stop], every[stop:]
             warning = message("timeline.headings", "nothing but headings stands in {place}", place=anchor)
         else:
             anchor, earlier, later = span.written, [], []
@@ -114,20 +122,6 @@ def _place(index: Index, notes: Sequence[NoteRow], key: Key, reference: Referenc
     return own[0]
 
 
-def _parted(
-    moments: list[Moment], note: NoteRow, reference: Reference
-) -> tuple[list[Moment], list[Moment], list[Moment]]:
-    """The passages before, in and behind the lines of a reference.
-
-    A line without its end stands for itself, the first one for the whole note.
-    """
-    last = reference.last or (reference.first if reference.first > 1 else note.lines)
-    start = next((n for n, one in enumerate(moments) if one.end_line >= reference.first), len(moments) - 1)
-    end = next((n for n, one in enumerate(moments) if one.start_line > last), len(moments))
-    start, end = max(0, start), max(start + 1, end)
-    return moments[:start], moments[start:end], moments[end:]
-
-
 def _all(index: Index, notes: Iterable[NoteRow], today: date) -> Iterable[Moment]:
     return chain.from_iterable(_moments(index, note, today) for note in notes)
 
@@ -137,7 +131,7 @@ def _moments(index: Index, note: NoteRow, today: date) -> list[Moment]:
     rows = index.passages(range(note.first_passage, note.last_passage + 1))
     rows.sort(key=lambda row: (row.start_line, row.id))
     standing = (row for row in rows if row.until is None and row.source.date == note.date)
-    return [_moment(row, today) for row in standing if candidates.tells(row)]
+    return [_moment(row, today) for row in standing if not ranking.role_of(row)]
 
 
 def _naming(index: Index, span: Span, today: date) -> list[Moment]:
