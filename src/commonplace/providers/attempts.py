@@ -8,11 +8,10 @@ too long, in one clean line.
 from __future__ import annotations
 
 import json
-import random
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
 from commonplace.base.deadline import Deadline
@@ -24,7 +23,6 @@ from commonplace.render import screen
 ATTEMPTS = 8
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
 REACH_S = 1.5  # so that a server that is not there is reported within three seconds
-_TICK_S = 0.2  # how soon a caller notices that the deadline was brought forward
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -43,7 +41,7 @@ def repeated(
             return work()
         except ProviderError as error:
             longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
-            pause_s = random.uniform(longest / 2, longest)  # noqa: S311 - spreads requests, is not a secret
+            pause_s = longest * (0.5 + time.perf_counter_ns() % 1000 / 2000)  # spreads requests
             if error.retry_after_s is not None:
                 pause_s = error.retry_after_s + pause_s / 100
             lost = isinstance(error, Unanswered) and not resend
@@ -58,6 +56,8 @@ def within(
     provider: str, work: Callable[[], _Result], deadline: Deadline, server: str = "the model"
 ) -> _Result:
     """Run work in a thread and return its result; raise Unanswered when the deadline comes first."""
+    from concurrent.futures import Future, wait  # 5 ms, which a model of this process need not wait for
+
     future: Future[_Result] = Future()
 
     def run() -> None:
@@ -68,7 +68,7 @@ def within(
 
     threading.Thread(target=run, name="commonplace-call", daemon=True).start()
     while not future.done():
-        wait([future], min(_TICK_S, max(deadline.left_s(), 0.001)))
+        wait([future], min(0.2, max(deadline.left_s(), 0.001)))  # it may be brought forward
         if not (future.done() or deadline.left_s()):
             raise Unanswered(provider, f"{server} did not answer within {round(deadline.seconds, 1):g} s")
     return future.result()
@@ -78,6 +78,8 @@ def side_by_side(
     work: Callable[[_Item], _Result], items: Sequence[_Item], threads: int, deadline: Deadline
 ) -> list[_Result]:
     """Work on items several at a time; return the results in order. The first failure ends the deadline."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
     with ThreadPoolExecutor(threads, "commonplace-calls") as pool:
         futures = [pool.submit(work, item) for item in items]
         try:

@@ -49,32 +49,29 @@ def check(provider: str) -> None:
 
 
 def library(provider: str) -> ModuleType:
-    """Import onnxruntime without its telemetry; every import of it goes through here.
-
-    Raises ProviderError where it or tokenizers cannot be loaded.
-    """
+    """Import onnxruntime, here alone, without its telemetry. Raises ProviderError if one cannot be loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.update(NO_TELEMETRY)
     try:
         import tokenizers  # noqa: F401 - missed here rather than in the middle of loading
 
-        module = import_module("onnxruntime")
+        return import_module("onnxruntime")
     except ImportError as error:  # no wheel for this machine, or one that does not fit it
         raise _unloadable(provider, reason(error)) from error
-    return module
 
 
-def _unloadable(provider: str, why: str) -> ProviderError:
-    message = f"a library cannot be loaded ({why}); reinstall commonplace"
-    return ProviderError(provider, message, permanent=True)
+def _unloadable(who: str, why: str) -> ProviderError:
+    return ProviderError(who, f"a library cannot be loaded ({why}); reinstall commonplace", permanent=True)
 
 
-def session(provider: str, graph: bytes | str, weights: bytes = b"", keep: str = "") -> Any:  # noqa: ANN401
+def session(provider: str, graph: bytes | Path, weights: bytes = b"", keep: str = "") -> Any:  # noqa: ANN401
     """Open a graph, from its bytes or its path, for one thread a run: an `onnxruntime.InferenceSession`.
 
     `weights` are the file beside the graph that it names `weights`; with the path `keep` the graph is written
     there, its constants computed. Raises ProviderError.
     """
+    if isinstance(graph, Path) and not os.access(graph, os.R_OK):
+        read(graph)  # which says why not; the library reads it in half the time that its bytes take
     onnxruntime = library(provider)
     options = onnxruntime.SessionOptions()
     if keep:
@@ -92,12 +89,12 @@ def session(provider: str, graph: bytes | str, weights: bytes = b"", keep: str =
     )
 
 
-def tokenizer(provider: str, data: bytes) -> Tokenizer:
+def tokenizer(provider: str, path: Path) -> Tokenizer:
     """Read a `tokenizer.json`. Raises ProviderError."""
     from tokenizers import Tokenizer
 
     failed = "tokenizer.json cannot be read"
-    return run(provider, lambda: Tokenizer.from_buffer(data), failed, permanent=True)
+    return run(provider, lambda: Tokenizer.from_buffer(read(path)), failed, permanent=True)
 
 
 def read(path: Path) -> bytes:
@@ -105,8 +102,8 @@ def read(path: Path) -> bytes:
     try:
         return read_named(path, 128 << 20)
     except OSError as error:
-        message = f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
-        raise ProviderError("builtin", message, permanent=True) from error
+        unread = f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
+        raise ProviderError("builtin", unread, permanent=True) from error
 
 
 def run(

@@ -178,5 +178,5 @@ def load(spec: Spec) -> BuiltinEmbedder:
 
 def _load(folder: Path) -> _Loaded:
     """Open the model. Raises ProviderError."""
-    session = runtime.session("builtin", runtime.read(folder / MODEL))
-    return _Loaded(session, runtime.tokenizer("builtin", runtime.read(folder / TOKENIZER)))
+    session = runtime.session("builtin", folder / MODEL)
+    return _Loaded(session, runtime.tokenizer("builtin", folder / TOKENIZER))

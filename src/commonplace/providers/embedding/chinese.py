@@ -123,10 +123,10 @@ def load(folder: Path = FOLDER) -> Chinese:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(runtime.session, "builtin", runtime.read(folder / MODEL))
+        session = pool.submit(runtime.session, "builtin", folder / MODEL)
         words = runtime.read(folder / LEXICON)
         lexicon = runtime.run("builtin", lambda: Lexicon(words), f"{LEXICON} is damaged", permanent=True)
-        tokenizer = runtime.tokenizer("builtin", runtime.read(folder / TOKENIZER))
+        tokenizer = runtime.tokenizer("builtin", folder / TOKENIZER)
         loaded = Chinese(lexicon, session.result(), tokenizer)
     heap.trim()  # the encoder's weights were unpacked: 100 MB of steps in between
     return loaded

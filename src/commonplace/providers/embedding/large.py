@@ -126,8 +126,8 @@ def opened(folder: Path, vocabulary: str) -> Loaded:
 
     table = np.memmap(package() / PACKED, np.dtype(BLOCK), "r", TABLE_AT, (COUNT, DIMENSIONS // 32))
     means = np.load(io.BytesIO(runtime.read(FOLDER / MEANS)))
-    session = runtime.session("large", str(folder / MODEL))
-    own = runtime.tokenizer("large", runtime.read(folder / TOKENIZER))
+    session = runtime.session("large", folder / MODEL)
+    own = runtime.tokenizer("large", folder / TOKENIZER)
     return Loaded(session, own, rows_of(vocabulary), table, means)
 
 
