@@ -9,7 +9,6 @@ weeks ago is the whole week, the last two weeks are the time up to now.
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
@@ -19,7 +18,7 @@ from importlib import import_module
 from commonplace import language
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
-from commonplace.language.periods import Period, Rule, away, shifted
+from commonplace.language.periods import Period, Rule, away, month, shifted
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -268,7 +267,7 @@ def _is_named(one: _Expression) -> bool:
 def _is_whole(period: Period) -> bool:
     """Tell whether a period is made of whole months."""
     first, last = period
-    return first.day == 1 and last.day == monthrange(last.year, last.month)[1]
+    return first.day == 1 and last == month(last.year, last.month).last
 
 
 def _beside(one: _Expression, languages: rules.Languages) -> tuple[Period | None, int, int]:

@@ -6,7 +6,6 @@ Weeks begin on Monday. What lies some units away is a whole unit: two weeks ago 
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, timedelta
@@ -74,7 +73,7 @@ def weekend(of: date) -> Period:
 
 def month(year: int, number: int, part: int = 0) -> Period:
     """A month, or one part of it: 1 up to the 10th, 2 up to the 20th, 3 the rest."""
-    last = monthrange(year, number)[1]
+    last = 31 if number == 12 else (date(year, number + 1, 1) - timedelta(1)).day
     first, end = [(1, last), (1, 10), (11, 20), (21, last)][part]
     return Period(date(year, number, first), date(year, number, end))
 
@@ -137,7 +136,7 @@ def shifted(of: date, unit: Unit, steps: int) -> date:
         return of + timedelta(steps * (7 if unit == "week" else 1))
     months = steps * {"month": 1, "quarter": 3, "year": 12}[unit]
     years, number = divmod(of.year * 12 + of.month - 1 + months, 12)
-    return date(years, number + 1, min(of.day, monthrange(years, number + 1)[1]))
+    return date(years, number + 1, min(of.day, month(years, number + 1).last.day))
 
 
 def away(now: date, unit: Unit, steps: int) -> Period:

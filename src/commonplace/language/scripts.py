@@ -47,7 +47,8 @@ def wide_script(text: str) -> str:
 
 def has_han(text: str) -> bool:
     """Tell whether some of a text is Chinese, much or little."""
-    return not text.isascii() and re.search(HAN_RUN, text) is not None and wide_script(text) == HAN
+    wide = "".join(lexicon.cjk_runs(text))
+    return any("\u3400" <= c <= "\u9fff" or c >= "\U00020000" for c in wide) and wide_script(text) == HAN
 
 
 def serves(served: Collection[str], script: str) -> bool:

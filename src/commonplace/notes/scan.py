@@ -36,10 +36,7 @@ OWN_SESSIONS = "sessions/*.jsonl"
 # Programs rename a finished transcript: a word behind its name and often a time, compression, or a sibling
 # folder (Codex).
 _BACKUPS = ("bak", "full.bak")
-_RENAMED = re.compile(
-    r"\.jsonl(?:\.(?:reset|deleted|archived|(?:full\.)?bak)(?:[.-][^/]*?)?)?(?:\.(?:gz|zstd?))?",
-    re.IGNORECASE,
-)
+_RENAMED = r"(?i)\.jsonl(?:\.(?:reset|deleted|archived|(?:full\.)?bak)(?:[.-][^/]*?)?)?(?:\.(?:gz|zstd?))?"
 _FOLDERS = ("sessions", "archived_sessions")
 
 
@@ -51,7 +48,7 @@ def is_ignored(prefix: str, name: str) -> bool:
 def written_as(path: str) -> str:
     """Return the original path of a transcript that was renamed or compressed in its folder."""
     start = path.lower().rfind(".jsonl", path.rfind("/") + 1)
-    return path[: start + 6] if start >= 0 and _RENAMED.fullmatch(path, start) else path
+    return path[: start + 6] if start >= 0 and re.compile(_RENAMED).fullmatch(path, start) else path
 
 
 def transcript_name(path: str) -> str:

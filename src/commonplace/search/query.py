@@ -49,13 +49,13 @@ _TOKEN = lazy(
 )
 _NO_WORDS = frozenset('-"()“„«「『')  # without them a question is words alone
 IDENTIFIER = 5  # characters at least
-_WORD = re.compile(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
+_WORD = lazy(rf"[^\W_]+(?:[{lexicon.MARKS}]+[^\W_]*)*")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 MAX_OPTIONS = 16  # exclusions that are looked up among the notes
 # A dash before one letter or a number is an option of a command (-i) or a sign (-71), not an exclusion.
 _OPTION = lazy(r"(?:[A-Za-z]|[0-9]{1,4}(?:[.,][0-9]{1,4})?)(?![.,]?[^\W_])")
-_POSSESSIVE = re.compile(r"['’]s\b")
+_POSSESSIVE = lazy(r"['’]s\b")
 
 
 class Query(NamedTuple):
