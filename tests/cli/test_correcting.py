@@ -47,7 +47,7 @@ def test_json(run: Run) -> None:
 def test_dry_run_changes_nothing(run: Run, workspace: Path) -> None:
     before = text(workspace)
     done = run("correct", OLD, NEW, "--dry-run")
-    assert (done.exit_code, done.stderr) == (0, "nothing is changed yet\n")
+    assert (done.exit_code, done.stderr) == (0, "Correct 1 statement: nothing is changed yet\n")
     assert NEW in done.stdout
     assert text(workspace) == before
 
@@ -125,7 +125,7 @@ def test_a_guess_is_remembered_and_confirmed(run: Run, workspace: Path) -> None:
     place = run("remember", "--tentative", "A hunch about rain.").stdout.strip().partition(":")[0]
     note = workspace / place
     assert "A hunch about rain. <!-- tentative -->" in note.read_text()
-    assert run("confirm", "A hunch about rain.", "--dry-run").stderr == "nothing is changed yet\n"
+    assert run("confirm", "A hunch about rain.", "--dry-run").stderr.endswith(": nothing is changed yet\n")
     done = run("confirm", "A", "hunch", "about", "rain.", "--why", "it rained")
     assert (done.exit_code, done.stderr) == (0, f"confirmed {place}#L3\n")
     assert "tentative" not in note.read_text()

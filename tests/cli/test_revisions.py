@@ -85,12 +85,12 @@ def test_an_undo_puts_back_and_is_found_by_the_next_search(run: Command, workspa
     dry = run("undo", "--dry-run")
     assert (dry.exit_code, (workspace / "MEMORY.md").read_bytes()) == (0, NEW)
     assert "+- Aged white tea after lunch." in dry.stdout
-    assert "would take back 1 generated change: rewrite MEMORY.md" in dry.stderr
+    assert "Take back rewrite MEMORY.md: nothing is changed yet" in dry.stderr
     planned = json.loads(run("undo", "--dry-run", "--format", "json").stdout)
     assert [one["id"] for one in planned["runs"]] == [journal.names(paths.Workspace(workspace))[0]]
     done = run("undo")
     assert (done.exit_code, (workspace / "MEMORY.md").read_bytes()) == (0, before)
-    assert re.fullmatch(r"\d{8}-\d{6}-\w{6}: undo rewrite MEMORY\.md \(MEMORY\.md\)\n", done.stdout)
+    assert re.fullmatch(r"\d{8}-\d{6}-\w{6}: undo rewrite MEMORY\.md \(MEMORY\.md\)\n", done.stderr)
     assert "Aged white" in run("search", "white tea").stdout
     assert "(undone) rewrite" in run("log").stdout
     assert run("undo").exit_code == 3
@@ -102,7 +102,7 @@ def test_a_refusal_is_one_line_and_changes_nothing(run: Command, workspace: Path
     assert (result.exit_code, result.stdout) == (1, "")
     assert f"undo {second.id} first" in result.stderr
     assert (workspace / "MEMORY.md").read_bytes() == b"# Mine\n"
-    assert run("undo", "--since").exit_code == 2
+    assert run("undo", "--since").exit_code == 1
     taken = json.loads(run("undo", first.id, "--since", "--format", "json").stdout)
     assert [one["about"]["undoes"] for one in taken["runs"]] == [second.id, first.id]
 

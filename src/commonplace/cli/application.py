@@ -20,7 +20,8 @@ from commonplace.cli.remedies import WORDS
 PROGRAM = "commonplace"
 
 
-# Groups of the help page: command → (module:attribute, one line). Modules are not imported for the page.
+# Groups of the help page: command → (module:attribute, one line); without a module the command of an action.
+# Modules are not imported for the page.
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
@@ -51,15 +52,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "rollup": ("upkeep:rollup", "Turn daily notes that are old into monthly ones."),
         "schedule": ("upkeep:schedule", "Let the system refine the memory every night; how it went."),
         "correct": (
-            "corrections:correct",
+            "",
             "Strike a statement wherever notes say it; put another beside it.",
         ),
-        "confirm": ("corrections:confirm", "Let a tentative statement hold, or strike it."),
+        "confirm": ("", "Let a tentative statement hold, or strike it."),
         "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
         "log": ("corrections:log", "List generated changes of notes, and show them."),
-        "undo": ("corrections:undo", "Take back a generated change, exactly or not at all."),
+        "undo": ("", "Take back a generated change, exactly or not at all."),
         "restore": ("corrections:restore", "Put back lines that another program overwrote."),
-        "merge": ("corrections:merge", "Merge conflict copies of a sync program into their notes."),
+        "merge": ("", "Merge conflict copies of a sync program into their notes."),
     },
     "Serve": {
         "install": ("installing:install", "Enter this memory into Claude Code, Codex and other clients."),
@@ -110,11 +111,13 @@ class Application(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command, or return None for an unknown name."""
         for group in COMMANDS.values():
-            if cmd_name in group:
+            if cmd_name in group and group[cmd_name][0]:
                 module, _, attribute = group[cmd_name][0].partition(":")
                 loaded: click.Command = getattr(import_module(f"commonplace.cli.{module}"), attribute)
                 return loaded
-        return None
+        from commonplace.cli import acting
+
+        return acting.command(cmd_name)
 
     def abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
         """Return the commands with what each does, from the table alone: none is imported."""

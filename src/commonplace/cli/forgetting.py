@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.actions.statements import FORGET
 from commonplace.base.errors import NoteNotFound
-from commonplace.cli import failures, session
+from commonplace.cli import acting, failures, session
 from commonplace.cli.options import command, completed, format_option, option
-from commonplace.render import count, reports, screen, some
-from commonplace.types import Erasure, Selection
+from commonplace.render import reports, screen, some
+from commonplace.types import Selection
 from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
@@ -106,21 +107,31 @@ def forget(
 def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_run: bool, yes: bool) -> None:
     """Show what would go, ask, and do it; what was begun and is not all forgotten is carried on first."""
     memory = session.open_memory(ctx)
-    unfinished = _unfinished(memory)
-    if not (selections or unfinished):
-        failures.warn("no forgetting is under way")
-        ctx.exit(failures.NOTHING_FOUND)
-    shows = bool(selections) and (dry_run or not yes)
-    if unfinished and (dry_run or shows):
-        failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
-    planned = _previewed(ctx, memory, selections, form) if shows else None
-    if dry_run:
-        return
-    if planned:
-        _ask(ctx, planned)
-    if unfinished:
-        session.note(f"carrying on what is not all forgotten yet: {unfinished}")
-    _report(ctx, _forgotten(memory, planned or selections), form, resumed=bool(unfinished))
+    if unfinished := _unfinished(memory):
+        how = f"carry on with: {_RESUME}" if dry_run else "it is carried on first"
+        failures.warn(f"not all forgotten yet: {unfinished}; {how}")
+    values = [
+        {"kind": one.kind, "value": one.value, "also": one.also, "seen": "\n".join(one.lines)}
+        for one in selections
+    ]
+    try:
+        if selections:
+            acting.carry_out(ctx, FORGET, {"selections": values}, dry_run=dry_run, yes=yes, form=form)
+        elif not unfinished:
+            failures.warn("no forgetting is under way")
+            ctx.exit(failures.NOTHING_FOUND)
+        elif not dry_run:
+            done = memory.forget([])
+            session.answer(form, done, lambda: reports.erasure_text(done, session.look()), memory.settings)
+            session.note("carried it on; " + FORGET.text(done).partition("; ")[2])
+            if done.left:
+                ctx.exit(failures.ERROR)
+    except KeyboardInterrupt:
+        if unfinished := _unfinished(memory):
+            failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
+        else:
+            failures.warn("interrupted; the same command once more says whether anything is left")
+        raise
 
 
 # --- what agents ask for --------------------------------------------------------------------------------
@@ -150,10 +161,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
         failures.warn("nothing was changed; a person approves, at a terminal")
         ctx.exit(failures.USAGE)
     session.note(_described(request))
-    planned = _previewed(ctx, memory, request.preview, form)
-    _ask(ctx, planned)
-    _report(ctx, _forgotten(memory, planned, request.agent or UNNAMED, request.session), form)
-    requests.remove(memory.workspace, request)
+    acting.carry_out(ctx, FORGET, {"request": request.code}, form=form)
 
 
 def _described(request: Request) -> str:
@@ -225,47 +233,6 @@ def _numbers(answer: str, most: int) -> Iterator[int]:
         yield from range(int(first), int(last) + 1)
 
 
-# --- shown, asked, done ---------------------------------------------------------------------------------
-
-
-def _previewed(
-    ctx: click.Context,
-    memory: Memory,
-    what: Sequence[Selection] | Erasure,
-    form: str,
-) -> Erasure:
-    """Show what would go; end where nothing would. A preview is shown as it is by now."""
-    planned = memory.forget(what, dry_run=True)
-    session.answer(form, planned, lambda: reports.erasure_text(planned, session.look()), memory.settings)
-    if not planned.places:
-        _end_with_nothing(ctx, planned)
-    return planned
-
-
-def _end_with_nothing(ctx: click.Context, erasure: Erasure) -> NoReturn:
-    """Say that there is nothing to forget, or that what stands elsewhere is not ours to delete."""
-    if erasure.unreachable:
-        failures.warn("nothing of it is found in this workspace; what is named above is not ours to delete")
-    else:
-        failures.warn("nothing of it is found")
-    ctx.exit(failures.NOTHING_FOUND)
-
-
-def _ask(ctx: click.Context, planned: Erasure) -> None:
-    """Ask on a terminal; elsewhere say what to type, and end."""
-    if session.can_ask():
-        amount = reports.erasure_count(planned.places)
-        session.confirm(f"Forget {amount} for good? It cannot be undone.")
-        return
-    # The command once more, without the question that it would ask.
-    words = ["commonplace", "forget", *ctx.params["references"]]
-    for name in ("texts", "people", "also", "sessions"):
-        flag = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
-        words += [word for value in ctx.params[name] for word in (flag, value)]
-    failures.warn(f"nothing was changed; to forget it: {shlex.join([*words, '--yes'])}")
-    ctx.exit(failures.USAGE)
-
-
 def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
     from commonplace.edit.forget import journal
@@ -273,34 +240,3 @@ def _unfinished(memory: Memory) -> str:
 
     requests = map(public, journal.describe(memory.workspace))
     return some([screen.shorten(screen.one_line(words), _LONGEST_NAMED) for words in requests])
-
-
-def _forgotten(
-    memory: Memory, what: Sequence[Selection] | Erasure, agent: str = "", of_session: str = ""
-) -> Erasure:
-    """Forget what is selected, or just what was shown; stopped with Ctrl-C, say what is unfinished."""
-    try:
-        return memory.forget(what, agent=agent, session=of_session)
-    except KeyboardInterrupt:
-        if unfinished := _unfinished(memory):
-            failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
-        else:
-            failures.warn("interrupted; the same command once more says whether anything is left")
-        raise
-
-
-def _report(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool = False) -> None:
-    """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
-    session.answer(
-        form, erasure, lambda: reports.erasure_text(erasure, session.look()), session.settings_of(ctx)
-    )
-    if erasure.left:
-        rest = "; the rest is forgotten" if erasure.places else ""
-        failures.warn(f"still found in {count(len(erasure.left), 'file')}, see above{rest}")
-        ctx.exit(failures.ERROR)
-    if not (erasure.places or resumed):
-        _end_with_nothing(ctx, erasure)
-    if form == "text":
-        done = f"forgot {reports.erasure_count(erasure.places)}" if erasure.places else "carried it on"
-        here = " here" if any(one.what.startswith("collection ") for one in erasure.unreachable) else ""
-        session.note(f"{done}; nothing of it is found{here} any more")

@@ -24,7 +24,7 @@ _WHOLE = 1000  # characters of what a command does: the first sentence of its he
 _UNITS = {"d": 1, "w": 7}  # days
 _LONGEST_SPAN = 5  # digits
 _COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "collections"}
-_DASHED = "commonplace.dashed"
+_DASHED, TYPED = "commonplace.dashed", "commonplace.typed"  # of `Context.meta`
 Pair = tuple[str, str]
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -63,7 +63,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. Raises click.UsageError for options that exclude each other."""
         typed = list(args)
-        ctx.meta[_DASHED] = hint = self._dash_hint(ctx, typed)
+        ctx.meta[_DASHED], ctx.meta[TYPED] = hint, _ = self._dash_hint(ctx, typed), typed
         ctx.allow_extra_args = True  # this says itself what is wrong with them
         try:
             rest = super().parse_args(ctx, args)
@@ -186,16 +186,23 @@ def option(*names: str, **attributes: object) -> Callable[[_Decorated], _Decorat
     return click.option(*names, cls=Option, **attributes)
 
 
-def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
-    """Declare `--format` with the forms a command can answer in; the first is the default."""
-    return option(
-        "--format",
-        "form",
-        type=click.Choice(list(formats)),
-        default=formats[0],
-        show_default=True,
+def format_of(formats: Sequence[str]) -> Option:
+    """Make `--format` with the forms a command can answer in; the first is the default."""
+    return Option(
+        ["--format", "form"], type=click.Choice(list(formats)), default=formats[0], show_default=True,
         help="Form of the answer.",
-    )
+    )  # fmt: skip
+
+
+def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
+    """Declare `--format`; see `format_of`."""
+
+    def declare(function: _Decorated) -> _Decorated:
+        own: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
+        own.append(format_of(formats))  # as click keeps what decorators declare
+        return function
+
+    return declare
 
 
 def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteNotFound
@@ -43,7 +44,8 @@ class Block(NamedTuple):
     kind: _Kind = ""
 
 
-class Merge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Merge:
     """A conflict copy merged into its note: the new bytes of both (None: no file) and what was done.
 
     `added`, `struck` and `dropped` count entries that were put in, struck, and left out because this machine
@@ -60,21 +62,12 @@ class Merge(NamedTuple):
     differing: int = 0
     uncertain: int = 0
 
+    JSON: ClassVar = "copy note added struck dropped differing uncertain diff"
+
     @property
     def diff(self) -> str:
         """The change of the note as a unified diff."""
         return diffs.of_changes(self.changes[:1])
-
-    @property
-    def told(self) -> list[tuple[int, str]]:
-        """The counts of entries, each with what was done."""
-        return [
-            (self.added, "new"),
-            (self.struck, "struck"),
-            (self.dropped, "left out that this machine took out"),
-            (self.differing, "changed on both machines: delete the version that does not hold"),
-            (self.uncertain, "deleted on the other machine or put in by hand"),
-        ]
 
 
 def find(workspace: paths.Workspace, settings: Settings) -> dict[str, str]:
@@ -115,7 +108,6 @@ def apply(workspace: paths.Workspace, settings: Settings, merge: Merge) -> Run |
 
     Raises PreviewOutdated where the merge would be another by now, AccessDenied, NoteUnreadable.
     """
-
     run = transaction.rewrite(
         workspace,
         lambda read: plan(workspace, settings, merge.copy, read).changes,

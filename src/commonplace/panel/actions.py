@@ -12,19 +12,19 @@ from typing import Any
 
 from textual.app import SuspendNotSupported
 
+from commonplace.actions.action import Action, Call
+from commonplace.actions.statements import CONFIRM, CORRECT, FORGET, UNDO
+from commonplace.actions.table import every
 from commonplace.base import editors
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
     NoteNotFound,
     NoteUnreadable,
-    PreviewOutdated,
 )
-from commonplace.edit import correct as correcting
 from commonplace.edit import opened
-from commonplace.edit.forget import selection
 from commonplace.edit.opened import Editing, Overwritten
-from commonplace.edit.resolve import Corpus, StatementNotFound, located, shortened
+from commonplace.edit.resolve import Corpus, StatementNotFound, located
 from commonplace.memory import file_of, written
 from commonplace.panel import text
 from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
@@ -32,7 +32,7 @@ from commonplace.panel.host import Host
 from commonplace.panel.rows import Place, Row
 from commonplace.render import count, reports, screen
 from commonplace.storage import diffs
-from commonplace.types import Confirmed, Corrected, Run, Selection, Statement, cite
+from commonplace.types import Run, Statement, cite
 from commonplace.types.changes import SelectionKind
 
 UNCHANGED = "nothing was changed"
@@ -87,10 +87,23 @@ def _meant(found: Sequence[Statement], place: Place) -> int:
     return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), -1)
 
 
-def _check_meant(statement: Statement, outcome: Corrected | Confirmed) -> None:
-    """Raise PreviewOutdated where another statement stands there by now."""
-    if shortened(statement.text) not in outcome.said:
-        raise PreviewOutdated([statement.citation])
+async def carry_out(host: Host, action: Action, **values: object) -> None:
+    """Show what an action would do, ask, and do just that."""
+    call = Call(host.memory, values, host.provenance, host.now().astimezone())
+    shown = await host.ask(partial(action.show, call))
+    lines = [text.plain(line) for line in shown.text(screen.PLAIN).split("\n") if line]
+    lines += [*map(text.plain, shown.remarks), *text.diff(shown.diff)]
+    if shown.carry is None:
+        host.tell("; ".join(shown.remarks) or shown.title, wrong=action.final)
+        return
+    question = shown.question or "Write this?"
+    if not await host.push_screen_wait(Review(shown.title, lines, question)):
+        host.tell(UNCHANGED)
+        return
+    done = await host.ask(shown.carry)
+    if action.reopens(done):
+        await host.reopen()
+    _tell(host, action.text(done), warnings=action.beside(done), wrong=action.fails(done))
 
 
 async def correct(host: Host, place: Place) -> None:
@@ -103,21 +116,7 @@ async def correct(host: Host, place: Place) -> None:
     if wording is None or wording == former:
         host.tell(UNCHANGED)
         return
-    change = partial(
-        host.memory.correct,
-        statement.citation,
-        wording,
-        now=host.now().astimezone(),
-        provenance=host.provenance,
-    )
-    shown = await host.ask(partial(change, dry_run=True))
-    _check_meant(statement, shown)
-    title = f"Correct {count(len(shown.struck), 'statement')}"
-    if not await host.push_screen_wait(Review(title, [*text.diff(shown.diff)], "Write this?")):
-        host.tell(UNCHANGED)
-        return
-    done = await host.ask(partial(change, preview=shown))
-    _tell(host, reports.corrected_text(done), done.redacted, done.warnings)
+    await carry_out(host, CORRECT, old=statement.citation, new=wording, seen=statement.text)
 
 
 async def confirm(host: Host, place: Place) -> None:
@@ -125,34 +124,38 @@ async def confirm(host: Host, place: Place) -> None:
     statement = await _chosen(host, place, "Confirm which statement?")
     if statement is None:
         return
-    by = host.provenance
-    who: dict[str, Any] = {"by": by.by, "agent": by.agent} if by else {}
-    memory = host.memory
-    change = partial(
-        correcting.confirm,
-        memory.workspace,
-        memory.settings,
-        statement.citation,
-        now=host.now().astimezone(),
-        **who,
-    )
-    shown = await host.ask(partial(change, dry_run=True))
-    _check_meant(statement, shown)
-    if not await host.push_screen_wait(
-        Review("It holds from now on", [*text.diff(shown.diff)], "Write this?")
-    ):
-        host.tell(UNCHANGED)
-        return
-    done = await host.ask(partial(change, preview=shown))
-    _tell(host, reports.confirmed_text(done))
+    await carry_out(host, CONFIRM, statement=statement.citation, seen=statement.text)
 
 
-def _tell(host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequence[str] = ()) -> None:
+def _tell(
+    host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequence[str] = (), *, wrong: bool = False
+) -> None:
     """Say what was written, and show everything anew."""
     written(host.memory)
     hidden = [f"redacted {', '.join(redacted)}"] if redacted else []
-    host.tell("; ".join([done, *hidden, *warnings]))
+    host.tell("; ".join([done, *hidden, *warnings]), wrong=wrong)
     host.changed()
+
+
+async def more(host: Host) -> None:
+    """Pick an action that has no key of its own, ask for its values, and carry it out."""
+    rows = [Row(text.joined((one.name, "bold"), one.about), one) for one in every() if "panel" in one.doors]
+    picked = await host.push_screen_wait(Choice("Do what?", rows))
+    values: dict[str, object] = {}
+    for param in picked.params if isinstance(picked, Action) else ():
+        about = str(param.schema.get("description", ""))
+        if param.schema["type"] == "boolean":
+            answers = [Row(text.plain("no"), False), Row(text.plain("yes"), True)]
+            value: Any = await host.push_screen_wait(Choice(f"{param.name}: {about}", answers))
+        else:
+            value = await host.push_screen_wait(Line(param.name, about))
+        if param.required and not value:
+            host.tell(UNCHANGED)
+            return
+        if value:
+            values[param.name] = int(str(value)) if param.schema["type"] == "integer" else value
+    if isinstance(picked, Action):
+        await carry_out(host, picked, **values)
 
 
 # --- forgetting -----------------------------------------------------------------------------------------
@@ -162,7 +165,7 @@ async def forget(host: Host, place: Place) -> None:
     """Remove lines, a statement or a whole note for real, after a look at all that goes."""
     selected = await _what_goes(host, place)
     if selected:
-        await _forget(host, selected)
+        await carry_out(host, FORGET, selections=[selected])
 
 
 async def forget_any(host: Host) -> None:
@@ -171,31 +174,10 @@ async def forget_any(host: Host) -> None:
     picked = await host.push_screen_wait(Choice("Forget what, wherever it stands?", rows))
     for kind, (words, hint) in _ANYWHERE.items():
         if kind == picked and (named := await host.push_screen_wait(Line(f"Forget {words}", hint))):
-            await _forget(host, Selection(kind, named))
+            await carry_out(host, FORGET, selections=[{"kind": kind, "value": named}])
 
 
-async def _forget(host: Host, selected: Selection) -> None:
-    """Show all that goes, ask, and remove it."""
-    who = host.provenance.agent if host.provenance else ""
-    planned = await host.ask(partial(host.memory.forget, selected, dry_run=True, agent=who))
-    lines = [text.plain(line) for line in reports.erasure_text(planned).split("\n")]
-    if not planned.places:
-        host.tell("nothing of it is found that could be forgotten here", wrong=True)
-        return
-    question = f"Forget {reports.erasure_count(planned.places)} for good?"
-    if not await host.push_screen_wait(Review("This goes, and cannot be undone", lines, question)):
-        host.tell(UNCHANGED)
-        return
-    done = await host.ask(partial(host.memory.forget, planned, agent=who))
-    host.changed()
-    if done.left:
-        left = ", ".join(trace.path for trace in done.left)
-        host.tell(f"still found in {count(len(done.left), 'file')}: {left}; the rest is gone", wrong=True)
-    else:
-        host.tell(f"forgot {reports.erasure_count(done.places)}; nothing of it is found any more")
-
-
-async def _what_goes(host: Host, place: Place) -> Selection | None:
+async def _what_goes(host: Host, place: Place) -> dict[str, str] | None:
     """What is to go, with its lines as shown: a statement, all lines of a passage, or the whole note."""
     stated: list[Statement] = []
     lines: Sequence[str] = ()
@@ -206,8 +188,9 @@ async def _what_goes(host: Host, place: Place) -> Selection | None:
     except CommonplaceError:  # another kind of file: its lines can be forgotten all the same
         pass
 
-    def selected(first: int, last: int) -> Selection:
-        return selection.of_reference(cite(place.path, first, last), tuple(lines[first - 1 : last]))
+    def selected(first: int, last: int) -> dict[str, str]:
+        seen = {"seen": "\n".join(lines[first - 1 : last])} if lines else {}
+        return {"kind": "lines", "value": cite(place.path, first, last), **seen}
 
     passage = cite(place.path, place.first, place.last)
     rows = [
@@ -219,11 +202,11 @@ async def _what_goes(host: Host, place: Place) -> Selection | None:
     ]
     if passage not in {one.citation for one in stated}:
         rows.append(Row(text.joined(("these lines", "bold"), passage), selected(place.first, place.last)))
-    whole = selection.of_reference(place.path)
+    whole = {"kind": "note", "value": place.path}
     rows.append(Row(text.joined(("the whole note", "bold"), place.path), whole))
     at = 0 if [one.citation for one in stated] == [passage] else _meant(stated, place)
     picked = await host.push_screen_wait(Choice("Forget what?", rows, at))
-    return picked if isinstance(picked, Selection) else None
+    return picked if isinstance(picked, dict) else None
 
 
 # --- writing --------------------------------------------------------------------------------------------
@@ -306,14 +289,4 @@ async def _put_back(host: Host, editing: Editing, path: str, found: Overwritten)
 
 async def undo(host: Host, run: Run) -> None:
     """Take a generated change back, exactly or not at all."""
-    memory, agent = host.memory, host.provenance.agent if host.provenance else ""
-    shown = await host.ask(partial(memory.undo, run.id, dry_run=True))
-    review = Review(f"Take back: {run.about.title}", [*text.diff(shown.diff)], "Take it back?")
-    if not await host.push_screen_wait(review):
-        host.tell(UNCHANGED)
-        return
-    done = await host.ask(partial(memory.undo, run.id, preview=shown, agent=agent))
-    if done.withdrawn:
-        await host.reopen()
-    removed = [f"{kind} {name or '(all)'} is removed" for kind, name in done.withdrawn]
-    _tell(host, "; ".join([*(one.about.title for one in done.runs), *removed]))
+    await carry_out(host, UNDO, run=run.id)

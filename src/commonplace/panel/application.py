@@ -64,6 +64,7 @@ class Panel(Host):
         Binding("t", "on_place('confirm')"),
         Binding("d", "on_place('forget')"),
         Binding("F", "forget_any"),
+        Binding("m", "more"),
         Binding("n", "write"),
         Binding("f", "factors"),
         Binding("s", "struck"),
@@ -214,6 +215,12 @@ class Panel(Host):
         from commonplace.panel import actions
 
         self.act(actions.write(self))
+
+    def action_more(self) -> None:
+        """Offer the actions that have no key."""
+        from commonplace.panel import actions
+
+        self.act(actions.more(self))
 
     def action_forget_any(self) -> None:
         """Forget a person, a session or words."""

@@ -26,6 +26,7 @@ EVERYWHERE: Mapping[str, str] = {
     "t": "confirm a tentative statement",
     "d": "forget: preview, yes or no",
     "F": "forget a person, a session or words, anywhere",
+    "m": "more: what has no key of its own, such as merge",
     "n": "write a new entry",
     "T": "next theme: dark, light, the terminal's own",
     "?": "these keys",

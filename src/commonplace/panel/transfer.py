@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from textual.content import Content
-
+from commonplace.actions.incoming import IMPORT
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.imports import kinds
 from commonplace.imports.kinds import Kind
-from commonplace.memory import written
 from commonplace.panel import text
-from commonplace.panel.actions import UNCHANGED
+from commonplace.panel.actions import UNCHANGED, carry_out
 from commonplace.panel.dialogs import Choice, Located, Location, Review
 from commonplace.panel.host import Host
 from commonplace.panel.rows import Row
-from commonplace.render import count, reports, screen
-from commonplace.types.imports import Import
+from commonplace.render import count, screen
 from commonplace.upkeep import export as exporting
-from commonplace.upkeep import intake
-
-_MOST = 200  # of what is left out
 
 
 async def bring_in(host: Host) -> None:
@@ -35,36 +27,7 @@ async def bring_in(host: Host) -> None:
         host.tell(UNCHANGED)
         return
     host.tell(f"reading {path} …")
-    now = datetime.now().astimezone()
-    work = partial(
-        intake.carry_out, host.memory, kind.name, os.fspath(path), kind.read(path),
-        dry_run=True, show=True, now=now,
-    )  # fmt: skip
-    shown = await host.ask(work)
-    host.tell("")
-    outcome = reports.import_outcome(shown)
-    is_news = bool(shown.diff) or any(one.outcome == "new" for one in shown.settings)
-    if not is_news and not shown.left_out:
-        held = f"nothing to import was found; looked for was {kind.what}"
-        host.tell(f"{kind.title}: {held}" if shown.is_empty else outcome)
-        return
-    title = f"{kind.title}, {paths.shown(path)}"
-    question = f"{outcome.partition(': ')[2]}. Write this?" if is_news else ""
-    if not await host.push_screen_wait(Review(title, [*_lines(shown)], question)):
-        host.tell(UNCHANGED)
-        return
-    work = partial(
-        intake.carry_out_shown, host.memory, kind.name, os.fspath(path), kind.read(path),
-        intake.digest(shown), now=now,
-    )  # fmt: skip
-    done = await host.ask(work)
-    written(host.memory)
-    if any(one.outcome == "new" for one in done.settings):
-        await host.reopen()
-    left = [f"{count(len(done.left_out), 'part')} left out"] if done.left_out else []
-    back = ["u in the history of Memory takes it back"] if done.run else []
-    host.tell("; ".join([reports.import_outcome(done), *left, *back]))
-    host.changed()
+    await carry_out(host, IMPORT, path=os.fspath(path), kind=kind.name)
 
 
 async def _source(host: Host) -> tuple[Kind | None, Path]:
@@ -89,23 +52,6 @@ async def _picked(host: Host, path: Path) -> Kind | None:
     rows = [Row(text.joined((kind.title, "bold"), kind.what), kind, hang=2) for kind in kinds.KINDS]
     picked = await host.push_screen_wait(Choice(f"What is {paths.shown(path)}? Nothing in it says.", rows))
     return picked if isinstance(picked, Kind) else None
-
-
-def _lines(shown: Import) -> Iterator[Content]:
-    """Notes and settings that would change, what is left out, what somebody should know, then every line."""
-    for line in filter(None, reports.import_text(shown).split("\n")):
-        yield text.plain(line)
-    for left in shown.left_out[:_MOST]:
-        yield text.joined(("left out", "bold $text-warning"), left.path, left.reason)
-    if (more := len(shown.left_out) - _MOST) > 0:
-        yield text.plain(f"left out: {more:,} more", "bold $text-warning")
-    if shown.redacted:
-        yield text.joined(("redacted", "bold $text-warning"), ", ".join(shown.redacted))
-    for remark in shown.remarks:
-        yield text.plain(screen.one_line(remark), "dim")
-    if shown.diff:
-        yield text.plain("")
-        yield from text.diff(shown.diff)
 
 
 async def export(host: Host) -> None:

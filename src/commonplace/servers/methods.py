@@ -316,8 +316,9 @@ _META: Mapping[str, Mapping[str, object]] = {
 
 def _list_tools(service: Service, request: Request) -> Result:
     from commonplace.agent.tools import TOOLS
+    from commonplace.servers.acting import tools
 
-    return {"tools": [described(tool) for tool in TOOLS]}
+    return {"tools": [described(tool) for tool in (*TOOLS, *tools())]}
 
 
 def described(tool: Tool) -> Result:
@@ -336,10 +337,13 @@ def described(tool: Tool) -> Result:
 
 def _call_tool(service: Service, request: Request) -> Result:
     from commonplace.agent import tools
+    from commonplace.agent.answers import Caller
     from commonplace.agent.seen import Injected
+    from commonplace.servers import acting
 
     name, arguments = request.params.get("name"), request.params.get("arguments")
-    if not isinstance(name, str) or tools.find(name) is None:
+    tool = tools.find(name) or acting.find(name) if isinstance(name, str) else None
+    if tool is None:
         raise Refusal(PARAMS, f"unknown tool {str(name)[:64]!r}; there are {', '.join(tools.known())}")
     arguments = {} if arguments is None else arguments
     if not isinstance(arguments, dict):
@@ -359,7 +363,7 @@ def _call_tool(service: Service, request: Request) -> Result:
     session = session_of(request.params, of_thread=name == "memory_search")  # which knows what it was given
     if not session and name not in _LIGHT:
         session = Injected(service.memory.workspace, agent).live()
-    answer = tools.call(service.memory, name, arguments, agent=agent, session=session, ask=ask and ask_aside)
+    answer = tools.run(tool, service.memory, arguments, Caller(agent, session, ask and ask_aside))
     data = {"structuredContent": answer.data} if service.structured else {}
     return {"content": [{"type": "text", "text": answer.text}], **data, "isError": answer.is_error}
 

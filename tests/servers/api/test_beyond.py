@@ -46,7 +46,7 @@ def recipes(tmp_path: Path) -> Path:
 def refuses(api: Api, **headers: Any) -> None:
     """Whoever asks so is refused all of it, and told what to do instead."""
     assert api.raw("GET", "/api/caller", **headers)[1]["reaches"] is False
-    for one in (one for one in routes.OPERATIONS if one.beyond):
+    for one in (one for one in routes.operations() if one.beyond):
         body = None if one.method == "GET" else BEYOND[one.path]
         status, answer, _ = api.raw(one.method, one.path, body, **headers)
         assert (status, one.beyond in answer["error"]["remedy"]) == (403, True), one.path
@@ -86,9 +86,9 @@ def test_only_a_browser_that_the_users_own_program_let_in_reaches_beyond(
 
 
 def test_every_operation_that_reaches_beyond_is_the_owners() -> None:
-    reaching = {one.path for one in routes.OPERATIONS if one.beyond}
+    reaching = {one.path for one in routes.operations() if one.beyond}
     assert reaching == {*BEYOND, "/api/clients"}
-    assert all(one.owner for one in routes.OPERATIONS if one.beyond)
+    assert all(one.owner for one in routes.operations() if one.beyond)
 
 
 # --- folders --------------------------------------------------------------------------------------------
@@ -204,7 +204,9 @@ def test_an_import_writes_what_it_showed_and_is_undone(owner: Api, tmp_path: Pat
     assert len(odd["left_out"]) == 3
     shown = owner.post("/api/import/preview", path="../old.json")
     old.write_text(json.dumps({"results": [*facts, {**facts[0], "memory": "Another.", "id": "2"}]}))
-    assert "not what was shown" in owner.refused("POST", "/api/import", {"preview": shown["preview"]})[1]
+    assert (
+        "changed since the preview" in owner.refused("POST", "/api/import", {"preview": shown["preview"]})[1]
+    )
     assert not list((owner.root / "memory").glob("*mem0*"))
 
 

@@ -17,7 +17,7 @@ VERBS = ("get", "put", "post", "delete", "patch")
 def test_what_is_described_is_what_is_served(api: Api) -> None:
     document = api.document
     described = {(verb.upper(), path) for path, item in document["paths"].items() for verb in item}
-    table = {(one.method, one.path) for one in routes.OPERATIONS}
+    table = {(one.method, one.path) for one in routes.operations()}
     assert described == table | {("POST", "/api/codes"), ("POST", "/api/visits"), ("GET", "/api/events")}
     for method, path in sorted(described - {("GET", "/api/events")}):
         assert api.raw(method, path, {} if method != "GET" else None)[0] not in (404, 405, 500)
@@ -35,7 +35,7 @@ def test_every_reference_in_it_leads_somewhere(api: Api) -> None:
 
 
 def test_schemas_are_those_that_requests_are_checked_by() -> None:
-    for one in routes.OPERATIONS:
+    for one in routes.operations():
         for part in (*one.query.values(), *one.headers.values(), *([one.body] if one.body else [])):
             check(part)  # no keyword that is described and not obeyed
         assert set(one.required) <= one.query.keys()

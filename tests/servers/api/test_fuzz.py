@@ -54,7 +54,7 @@ def fitting(schema: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[Operation, str, bytes | None, dict[str, str]]:
     """A request that fits an operation, or something else in its place."""
-    one = draw(st.sampled_from(routes.OPERATIONS))
+    one = draw(st.sampled_from(routes.operations()))
     query = draw(fitting({"type": "object", "properties": one.query, "required": one.required}))
     body = draw(fitting(one.body)) if one.body else None
     if draw(st.booleans()):
@@ -104,5 +104,5 @@ def test_schemathesis_finds_nothing_in_the_description(api: Api, tmp_path: Path)
 
 def test_every_part_of_a_schema_that_answers_have_is_checked() -> None:
     """`schemas.problem` passes over keywords that it does not know."""
-    for one in routes.OPERATIONS:
+    for one in routes.operations():
         check(one.answer)

@@ -24,7 +24,7 @@ BEARER = f"Bearer {TOKEN.reveal()}"
 
 
 def test_nothing_is_told_without_the_token(api: Api) -> None:
-    for operation in routes.OPERATIONS:
+    for operation in routes.operations():
         for authorization in (None, "Bearer wrong-wrong-wrong", "Basic abc"):
             status, answer, headers = api.raw(
                 operation.method, operation.path, {}, authorization=authorization
@@ -163,6 +163,7 @@ WRITES = [
     ("POST", "/api/confirmations", {"preview": "x"}),
     ("POST", "/api/forget", {"preview": "x"}),
     ("POST", "/api/undo", {"preview": "x"}),
+    ("POST", "/api/merge", {"preview": "x"}),
     ("POST", "/api/consolidation", {"preview": "x", "lines": [1]}),
 ]
 
@@ -206,7 +207,7 @@ def test_an_agents_server_writes_in_its_name_and_does_nothing_that_is_the_owners
         }
         | BEYOND
     )
-    for one in (one for one in routes.OPERATIONS if one.owner):
+    for one in (one for one in routes.operations() if one.owner):
         body, query = (
             (None, QUERIES.get(one.path, {})) if one.method == "GET" else (bodies.get(one.path, {}), {})
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
+from commonplace.servers.api.operations import CODE, PREVIEW_AGAIN, Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, record, text
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ OPERATIONS = (
             changed=listed(answer(what=text(), path=text(), backup=text("Its former version."))),
             by_hand=text("What is left to do in the client."),
         ),
-        body=record("preview", preview=text("The code of a preview.", least=1, most=100)),
+        body=record("preview", preview=CODE),
         refusals=(409,), owner=True, beyond=_COMMAND,
     ),
 )  # fmt: skip

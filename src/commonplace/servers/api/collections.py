@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from unicodedata import category
 
 from commonplace import config
+from commonplace.actions.incoming import PATH, place
 from commonplace.base.errors import UnknownCollection
-from commonplace.base.messages import message
 from commonplace.config.collections import WEIGHTS
 from commonplace.servers.api import schema
-from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation, Reply
 from commonplace.servers.api.schema import flag, listed, record, text
 from commonplace.types import SyncReport
 from commonplace.types.reports import CollectionInfo
-
-PATH = text("In full, from ~, or from the folder of the notes.", least=1, most=1000)
-
-
-def place(call: Call, path: str) -> str:
-    """Return a path as it is meant: in full, from the user's home, or from the folder of the notes.
-
-    Raises Refused for a text that no path can be.
-    """
-    if not all(one.isprintable() or category(one) == "Zs" for one in path):  # such as a blank of Chinese
-        raise Refused(400, message("path.unfit", "path: holds what no path can hold"))
-    return os.path.join(os.path.realpath(call.memory.workspace.root), os.path.expanduser(path))
 
 
 def _changed(call: Call, name: str) -> CollectionInfo:
@@ -45,7 +30,7 @@ def _reopened(call: Call) -> Sequence[CollectionInfo]:
 
 def _add(call: Call) -> object:
     values, root = call.values, call.memory.workspace.root
-    path = place(call, values["path"])
+    path = place(call.memory, values["path"])
     added = config.add_collection(root, values.get("name"), path, weight=values.get("weight"))
     return Reply(_changed(call, added.name), 201)
 

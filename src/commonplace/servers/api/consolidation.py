@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
+from commonplace.servers.api.operations import CODE, PREVIEW_AGAIN, Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ _PARTS = {
     "left_out": {"type": "integer"},
     "warnings": listed(text()),
 }
-_CODE = text("The code of a preview.", least=1, most=100)
 OPERATIONS = (
     Operation(
         "POST", "/api/consolidation/preview", "propose_consolidation",
@@ -121,13 +120,13 @@ OPERATIONS = (
         "POST", "/api/consolidation", "accept_consolidation", "Write chosen lines of what was proposed.",
         _accept, answer(**_PARTS, run=text("Empty where nothing changed.")),
         body=record(
-            "preview lines", preview=_CODE,
+            "preview lines", preview=CODE,
             lines={**listed(number(1, _MOST_LINES), "Their numbers.", _MOST_LINES), "minItems": 1},
         ),
         refusals=(409,), lane="model", owner=True,
     ),
     Operation(
         "POST", "/api/consolidation/reject", "reject_consolidation", "Throw away what was proposed.", _reject,
-        answer(rejected=flag()), body=record("preview", preview=_CODE), refusals=(409,), owner=True,
+        answer(rejected=flag()), body=record("preview", preview=CODE), refusals=(409,), owner=True,
     ),
 )  # fmt: skip

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from commonplace.actions import action as actions
+from commonplace.actions.schema import Schema, record, text
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
+from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.schema import Schema
 
 if TYPE_CHECKING:
     from commonplace.agent.tools import Confirmations
@@ -114,3 +118,42 @@ class Operation:
     def writes(self) -> bool:
         """Whether it may change notes, of which a preview changes none."""
         return self.method != "GET" and not self.path.endswith("/preview")
+
+
+# --- what is shown first --------------------------------------------------------------------------------
+
+CODE = text("The code of a preview.", least=1, most=100)
+_SHOWN = text("Carries out just what is shown, once; empty where there is nothing to carry out.")
+
+
+def pair(action: actions.Action) -> tuple[Operation, Operation]:
+    """Return the operations of an action: one that shows it, and one that carries out what was shown."""
+    lane: Any = action.lane
+    first = Operation(
+        "POST", f"{action.path}/preview", f"preview_{action.name}", action.preview, partial(_preview, action),
+        schema.answer(**schema.parts(action.answers), preview=_SHOWN),
+        body=action.body, refusals=action.refusals, lane=lane, owner=action.owner,
+        beyond=action.beyond and f"commonplace {action.beyond}",
+    )  # fmt: skip
+    then = replace(
+        first, path=action.path, name=action.name, about=action.about, run=partial(_carry_out, action),
+        answer=schema.of(action.answers), body=record("preview", preview=CODE),
+    )  # fmt: skip
+    return first, then
+
+
+def _preview(action: actions.Action, call: Call) -> object:
+    from commonplace.types.data import to_data
+
+    now = datetime.now().astimezone()  # of what is shown and of what is written
+    shown = action.show(actions.Call(call.memory, call.values, call.provenance, now))
+    return {**to_data(shown.outcome), "preview": call.offer(action.name, shown.carry) if shown.carry else ""}
+
+
+def _carry_out(action: actions.Action, call: Call) -> object:
+    done = call.redeem(action.name)()
+    if action.final:
+        call.previews.clear()  # which may hold the words
+    if action.reopens(done) and call.reopen is not None:
+        call.reopen()
+    return done

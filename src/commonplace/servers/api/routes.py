@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from commonplace.actions import table
 from commonplace.agent.tools import Confirmations
 from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
@@ -33,7 +35,7 @@ from commonplace.servers.api import (
     transfers,
 )
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Examine, Operation, Reply
+from commonplace.servers.api.operations import Call, Examine, Operation, Reply, pair
 from commonplace.servers.api.schema import Schema, record
 from commonplace.servers.methods import LANE, WRITES, Service
 from commonplace.servers.protocol import Connection, Refusal, decode, encode, mapping
@@ -53,6 +55,12 @@ _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _FLAGS = {"true": True, "false": False}
 
 
+def operations() -> list[Operation]:
+    """Return all rows: those of this package, and two for each action."""
+    shown = (pair(one) for one in table.every() if "http" in one.doors)
+    return [*OPERATIONS, *chain.from_iterable(shown)]
+
+
 def build(
     service: Service,
     *,
@@ -66,11 +74,11 @@ def build(
     """
     door = _Door(service, beside, examine)
     rows: dict[str, dict[str, Operation]] = {}
-    for operation in OPERATIONS:
+    for operation in operations():
         rows.setdefault(operation.path, {})[operation.method] = operation
     resources = [_Table(path, methods, door) for path, methods in rows.items()]
     described = {one.path: one.describe() for one in more}
-    text = encode(document.describe(OPERATIONS, described))
+    text = encode(document.describe(operations(), described))
     page = _Fixed(DOCUMENT, Response(text, headers=_NO_STORE, media_type="application/json"))
     routes: list[BaseRoute] = [Route(one.path, one) for one in (*resources, *more, page)]
     return [*routes, Route("/api", _Nothing()), Route("/api/{rest:path}", _Nothing())]
@@ -211,7 +219,7 @@ class _Door:
 
 def answer_beside(service: Service, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Answer a search for the server that this process is a worker of."""
-    operation = next(one for one in OPERATIONS if one.name == name)
+    operation = next(one for one in operations() if one.name == name)
     response = _answer(service, operation, values, {}, Confirmations(), lambda online: ())
     return {"status": response.status_code, "body": bytes(response.body).decode()}
 

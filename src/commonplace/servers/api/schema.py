@@ -1,4 +1,4 @@
-"""JSON Schema (https://json-schema.org/draft/2020-12) of what is asked and answered.
+"""JSON Schema of what is answered; that of what is asked is in `actions.schema`.
 
 What answers is described from the very classes that become JSON, by their annotations: what `to_data` shows
 is what stands in a schema.
@@ -12,40 +12,18 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from commonplace import types
+from commonplace.actions.schema import Schema as Schema
+from commonplace.actions.schema import flag as flag
+from commonplace.actions.schema import listed as listed
+from commonplace.actions.schema import number as number
+from commonplace.actions.schema import record as record
+from commonplace.actions.schema import text as text
 from commonplace.base.messages import Message
 
-Schema = Mapping[str, Any]
 MOST_DIFF = 1_000_000  # characters of a diff that are answered
 _SCALARS: Mapping[object, str] = {
     str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null",
 }  # fmt: skip
-
-
-def text(about: str = "", *, least: int = 0, most: int | None = None, **more: object) -> Schema:
-    """Describe a text of so many characters."""
-    bounds = {**({"minLength": least} if least else {}), **({"maxLength": most} if most is not None else {})}
-    return _about({"type": "string", **bounds, **more}, about)
-
-
-def number(low: int, high: int, about: str = "") -> Schema:
-    """Describe a whole number between two, both included."""
-    return _about({"type": "integer", "minimum": low, "maximum": high}, about)
-
-
-def flag(about: str = "") -> Schema:
-    """Describe a yes or a no."""
-    return _about({"type": "boolean"}, about)
-
-
-def listed(items: Schema, about: str = "", most: int | None = None) -> Schema:
-    """Describe a list."""
-    return _about({"type": "array", "items": items, **({"maxItems": most} if most else {})}, about)
-
-
-def record(required: str = "", /, **properties: Schema) -> Schema:
-    """Describe an object that has no other properties; names of those that must be there, apart by blanks."""
-    needed = {"required": required.split()} if required else {}
-    return {"type": "object", "properties": properties, "additionalProperties": False, **needed}
 
 
 SAID = (
@@ -95,10 +73,6 @@ def _codes(value: object) -> object:
         codes = [_codes(one) for one in value]
         return codes if any(codes) else None
     return value.data() if isinstance(value, Message) else None
-
-
-def _about(schema: Schema, about: str) -> Schema:
-    return {**schema, "description": about} if about else schema
 
 
 def of(kind: object) -> Schema:

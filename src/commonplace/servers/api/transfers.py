@@ -1,80 +1,23 @@
-"""What comes in from another memory, shown first; and all own notes as one file to take away."""
+"""The kinds of memories that can be imported, and all own notes as one file to take away."""
 
 from __future__ import annotations
 
 import base64
-import os
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
-from commonplace.base.errors import PreviewOutdated
-from commonplace.base.messages import message
 from commonplace.servers.api import schema
-from commonplace.servers.api.collections import PATH, place
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import PREVIEW_AGAIN, Call, Operation
-from commonplace.servers.api.schema import answer, flag, listed, record, text
+from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.schema import answer, flag, listed, text
 from commonplace.types import FileFailure
-from commonplace.types.imports import Import
 
-if TYPE_CHECKING:
-    from commonplace.imports.kinds import Kind
-
-_IMPORT, _EXPORT = "commonplace import PATH", "commonplace export --to FILE"
+_EXPORT = "commonplace export --to FILE"
 _FORMS = ("md", "json", "zip")
-
-
-# --- in -------------------------------------------------------------------------------------------------
-
-
-def _preview(call: Call) -> object:
-    from commonplace.imports import kinds
-    from commonplace.types.data import to_data
-    from commonplace.upkeep import intake
-
-    path = place(call, call.values["path"]) if "path" in call.values else ""
-    kind, found = kinds.chosen(call.values.get("kind", ""), path)
-    origin, now = os.fspath(found), datetime.now().astimezone()
-    shown = intake.carry_out(
-        call.memory, kind.name, origin, kind.read(found), dry_run=True, show=True, now=now
-    )
-    does = any(one.outcome in ("new", "changed") or one.added for one in shown.files) or any(
-        one.outcome == "new" for one in shown.settings
-    )
-    code = call.offer("import", (kind, origin, now, intake.digest(shown))) if does else ""
-    told: dict[str, Any] = to_data(shown)
-    return {**told, "preview": code}
-
-
-def _import(call: Call) -> object:
-    from pathlib import Path
-
-    from commonplace.upkeep import intake
-
-    offered: tuple[Kind, str, datetime, str] = call.redeem("import")
-    kind, origin, now, digest = offered
-    try:
-        done = intake.carry_out_shown(
-            call.memory, kind.name, origin, kind.read(Path(origin)), digest, now=now
-        )
-    except PreviewOutdated as error:
-        reason = message(
-            "import.other", "what would be imported is not what was shown, so nothing was written"
-        )
-        raise Refused(409, reason, PREVIEW_AGAIN) from error
-    if done.settings:
-        assert call.reopen is not None
-        call.reopen()
-    return done
 
 
 def _kinds(call: Call) -> object:
     from commonplace.imports import kinds
 
     return [{"name": one.name, "title": one.title, "what": one.what} for one in kinds.KINDS]
-
-
-# --- out ------------------------------------------------------------------------------------------------
 
 
 def _export(call: Call) -> object:
@@ -97,24 +40,6 @@ OPERATIONS = (
     Operation(
         "GET", "/api/import", "import_kinds", "List the kinds of memories that can be imported.", _kinds,
         listed(answer(name=text(), title=text(), what=text("What it is recognised by."))), lane="light",
-    ),
-    Operation(
-        "POST", "/api/import/preview", "preview_import", "Show what would be written, and where.", _preview,
-        answer(
-            **schema.parts(Import),
-            preview=text("Carries out just what is shown, once; empty where nothing would be written."),
-        ),
-        body=record(
-            path={**PATH, "description": "Of a file or folder on this machine; the usual one if missing."},
-            kind=text("Its name; recognised by the path if missing.", least=1, most=50),
-        ),
-        refusals=(409, 503), lane="reading", owner=True, beyond=_IMPORT,
-    ),
-    Operation(
-        "POST", "/api/import", "import", "Write it into the notes, as one change that undo takes back.",
-        _import, schema.of(Import),
-        body=record("preview", preview=text("The code of a preview.", least=1, most=100)),
-        refusals=(409, 503), lane="reading", owner=True, beyond=_IMPORT,
     ),
     Operation(
         "GET", "/api/export", "export", "Return all own notes as one file; nothing is written.", _export,

@@ -5,8 +5,8 @@ import { caller, get } from "./api.js";
 import { diff } from "./diff.js";
 import { el, moreButton } from "./dom.js";
 import * as note from "./note.js";
-import { explained, undo } from "./statements.js";
-import { moment, reason, t } from "./words.js";
+import { act, explained, undo } from "./statements.js";
+import { moment, named, reason, t } from "./words.js";
 
 const FILE = "MEMORY.md";
 const PAGE = 100; // changes that are listed, and listed further
@@ -18,6 +18,9 @@ export async function show(root, query) {
   const pick = el("input", { type: "checkbox", onchange: () => ((onlyMemory = pick.checked), list()) });
   const runs = el("ol", { class: "runs" });
   right.append(el("h2", {}, t("history")), el("label", { class: "check" }, pick, " ", t("only_memory")), runs);
+
+  const further = caller.owner ? await get("/api/actions") : [];
+  right.append(el("div", { class: "acts further" }, further.map((one) => el("button", { type: "button", title: one.about, onclick: () => act(one) }, named(`action.${one.name}`) ?? one.name))));
 
   async function list() {
     const all = await get("/api/runs", { limit });

@@ -350,6 +350,26 @@ function erased(answer) {
   ];
 }
 
+/** Do what an action of the server's table does: a form of what it takes, what would change, then just that. */
+export function act({ name, about, path, final, body }) {
+  const title = named(`action.${name}`) ?? about, fields = Object.entries(body.properties).filter(([one]) => one !== "seen");
+  const inputs = fields.map(([one, { type, maxLength }]) => [one, el("input", { id: `act-${one}`, type: { boolean: "checkbox", integer: "number" }[type] ?? "text", maxlength: maxLength, required: body.required?.includes(one) })]);
+  const form = el("div", {}, inputs.map(([one, input], n) => el("label", {}, fields[n][1].description ?? one, " ", input)));
+  const value = (input) => ({ checkbox: input.checked, number: Number(input.value) })[input.type] ?? input.value.trim();
+  return shownFirst(title, {
+    form: inputs.length ? form : null,
+    kind: final ? "danger" : "",
+    yes: t("act_yes"),
+    preview: async (signal) => {
+      const values = Object.fromEntries(inputs.map(([one, input]) => [one, value(input)]).filter(([, one]) => one));
+      const { preview, diff: changes, ...answer } = await post(`${path}/preview`, values, signal);
+      const told = Object.entries(answer).filter(([, one]) => ["string", "number"].includes(typeof one) && one).map(([key, one]) => `${key}: ${one}`);
+      return { content: [el("p", {}, preview ? told.join(" · ") : t("act_nothing")), changes ? diff(changes) : ""], code: preview };
+    },
+    carry: async (code) => ({ message: t("act_done", { title }), run: (await post(path, { preview: code })).run, irreversible: final }),
+  });
+}
+
 /** Take a generated change back; the last one without an id. */
 export function undo(run = "") {
   if (!isAllowed("owner")) return null;

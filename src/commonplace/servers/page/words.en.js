@@ -31,7 +31,7 @@ export const EN = {
   conflict_legend: "− the version that stands now, + yours", merge_both: "Merge both changes", keep_mine: "Keep mine", take_theirs: "Take the other", merge_by_hand: "Merge by hand", by_hand: "The other version, to take from; then save yours.",
   merged: "Both changes are merged below. Look at them, then save.",
   // statements
-  correct: "Correct", correct_yes: "Correct it", confirm: "Confirm", confirm_yes: "Let it hold", forget: "Forget", forget_yes: "Erase for good", forget_whole: "Forget note", undo: "Undo", undo_yes: "Undo it",
+  correct: "Correct", correct_yes: "Correct it", confirm: "Confirm", confirm_yes: "Let it hold", forget: "Forget", forget_yes: "Erase for good", forget_whole: "Forget note", undo: "Undo", act_yes: "Do it", act_nothing: "There is nothing to do.", act_done: "Done: {title}", undo_yes: "Undo it",
   preview: "Show what changes", holds_instead: "What holds instead", empty_strikes: "Leave it empty to strike the statement and put nothing beside it.", why: "Why (for the record)", diff: "Changes",
   which: "Which statement", similar: "These say nearly the same and still stand:", corrected: "Corrected: {n} struck.", confirmed: "It holds now.", redacted: "Redacted: {kinds}",
   forget_what: "What", forget_value: "Which", forget_text: "words", forget_lines: "lines of a note", forget_note: "a note", forget_person: "a person", forget_session: "a session",

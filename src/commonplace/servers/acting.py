@@ -1,0 +1,64 @@
+"""Actions as tools of MCP: shown, approved by a person, done as shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from commonplace.actions.action import Action, Call
+from commonplace.actions.schema import text
+from commonplace.actions.table import every
+from commonplace.agent import answers
+from commonplace.agent.answers import Answer, Caller
+from commonplace.agent.tools import Confirmations, Tool
+from commonplace.memory import Memory
+from commonplace.render import screen
+from commonplace.types.data import to_data
+
+_WAITING: Confirmations[Any] = Confirmations()
+
+
+def tools() -> list[Tool]:
+    """Return a tool for each action that agents may ask for."""
+    return [_tool(one) for one in every() if "mcp" in one.doors]
+
+
+def find(name: str) -> Tool | None:
+    """Return the tool of a name, or None."""
+    return next((one for one in tools() if one.name == name), None)
+
+
+def _tool(action: Action) -> Tool:
+    code = text("The code of the preview that the user said yes to.", most=100)
+    schema = {**action.body, "properties": {**action.body["properties"], "confirm": code}}
+    run = partial(_run, action)
+    return Tool(f"memory_{action.name}", action.about, schema, run, read_only=False, destructive=action.final)
+
+
+def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    """Show what would be done and ask the person; where nobody can be asked, take its code."""
+    values = {name: value for name, value in arguments.items() if name != "confirm"}
+    request = f"{memory.workspace.root} {action.name} {sorted(values.items())}"
+    if code := arguments.get("confirm", ""):
+        told, carry = _WAITING.shown(code), _WAITING.redeem(code, request)
+        if carry is None:
+            return answers.failed("this code confirms nothing by now; nothing was done. Call without confirm")
+    else:
+        shown = action.show(Call(memory, values, caller.provenance(), datetime.now().astimezone()))
+        told, carry = (
+            "\n".join(filter(None, [shown.title, shown.text(screen.PLAIN), shown.diff])),
+            shown.carry,
+        )
+        if carry is None:
+            return Answer(told, {"preview": to_data(shown.outcome)})
+    if caller.ask is not None:
+        if caller.ask(told, _WAITING.offer(request, told, carry)) != "accept":
+            return answers.failed("nothing was done: the user did not agree")
+    elif not code:
+        code = _WAITING.offer(request, told, carry)
+        asking = "Nothing is done yet. Show this to the user; after a yes, call again with confirm"
+        return Answer(f"{answers.framed(told)}\n{asking}: {code}", {"confirm": code})
+    done = carry()
+    return Answer(action.text(done), to_data(done))

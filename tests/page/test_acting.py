@@ -1,0 +1,42 @@
+"""An action that is added as one row gets a form on the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.actions import table
+from tests.actions.sample import FILE, STAMP
+from tests.page.conftest import Open
+from tests.page.test_flows import button
+
+
+@pytest.mark.slow
+def test_a_further_action_is_shown_and_then_done(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "ADDED", [STAMP])
+    here = opened()
+    here.go("memory", ".further button")
+    here.page.click(".further button:has-text('stamp')")
+    here.page.fill("#act-word", "tea")
+    here.page.check("#act-loud")
+    button(here, "Show what changes")
+    here.page.wait_for_selector("dialog ins:has-text('TEA')")
+    assert not (here.root / FILE).exists()
+    button(here, "Do it")
+    here.page.wait_for_selector("dialog", state="detached")
+    assert here.note(FILE) == "TEA\n"
+
+
+@pytest.mark.slow
+def test_conflict_copies_are_merged_on_the_page(opened: Open) -> None:
+    here = opened()
+    day = here.root / "memory/2026-02-13.md"
+    copy = day.with_name("2026-02-13.sync-conflict-20260214-101010-ABCDEFG.md")
+    copy.write_text(day.read_text("utf-8") + "- Mira brings the lamp.\n", "utf-8")
+    here.go("memory", ".further button")
+    here.page.click(".further button:has-text('merge')")
+    button(here, "Show what changes")
+    here.page.wait_for_selector("dialog ins:has-text('Mira brings the lamp')")
+    button(here, "Do it")
+    here.page.wait_for_selector("dialog", state="detached")
+    assert "Mira brings the lamp." in here.note("memory/2026-02-13.md")
+    assert not copy.exists()
