@@ -384,10 +384,10 @@ class Block:
 
 def _by_use(memory: Memory, facts: Sequence[Piece]) -> Sequence[Piece]:
     """Entries of long-term memory, newest first, and the most used ones taken between them by turns."""
-    from commonplace.search import usage
+    from commonplace.search import journal
 
     try:
-        used = usage.lines_used(memory.workspace.usage, facts[0].hits[0].path)
+        used = journal.lines_used(memory.workspace.usage, facts[0].hits[0].path)
     except CommonplaceError:
         return facts  # `doctor` reports a record that cannot be read
 

@@ -7,20 +7,20 @@ stamp with an unknown day (`Today at 10:32`, the 31st of June) gives no day.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import pairwise
 
+from commonplace.base.expressions import lazy
 from commonplace.markdown import metadata, structure, turns
 from commonplace.types import Note
 
 _BEFORE = 24  # characters before the colon in which the date and the hour stand
-_DAY = re.compile(r"(\d{1,4})[-/.年](\d{1,2})[-/.月](\d{1,4})")
-_DATED = re.compile(rf"{_DAY.pattern}日?,?\s{{0,2}}{turns.CLOCK}")
-_SAYS_DAY = re.compile(turns.DATE)
+_DAY = lazy(r"(\d{1,4})[-/.年](\d{1,2})[-/.月](\d{1,4})")
+_DATED = lazy(rf"\d{{1,4}}[-/.年]\d{{1,2}}[-/.月]\d{{1,4}}日?,?\s{{0,2}}{turns.CLOCK}")
+_SAYS_DAY = lazy(turns.DATE)
 _PIVOT = 69  # years of two digits from here on are of the last century, as POSIX has it
 
 

@@ -7,7 +7,6 @@ among the words are written as `\\~`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -27,8 +26,8 @@ _LEAD = lazy(
 EMPHASIS = lazy(r"\*{1,3}|_{1,3}|~~|`")  # marks of emphasis, code and struck text
 # The hour that begins an entry, in any notation, behind group 1.
 HOUR = lazy(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
-_WORD = re.compile(r"[^\W_]")
-_SAYS = re.compile(r"[^\W_]|`")  # tildes in code are code
+_WORD = lazy(r"[^\W_]")
+_SAYS = lazy(r"[^\W_]|`")  # tildes in code are code
 
 
 # --- one line ---------------------------------------------------------------------------------------------

@@ -53,6 +53,12 @@ CREATE TABLE IF NOT EXISTS openings(
     start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, docid TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS openings_by_time ON openings(at)
 """
+_USED = """
+SELECT start_line, end_line, count(*) FROM (
+    SELECT start_line, end_line FROM openings WHERE path = ?1 UNION ALL
+    SELECT start_line, end_line FROM hits WHERE path = ?1 AND rank <= 3)
+GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 500
+"""
 _OLD = """
 DELETE FROM hits WHERE question IN (SELECT id FROM questions WHERE at < :before);
 DELETE FROM questions WHERE at < :before;
@@ -246,6 +252,17 @@ def question(text: str) -> str:
     # Redacted before it is cut: half of a secret would not be recognised.
     begun = text[: 4 * LONGEST].encode("utf-8", "replace").decode()  # half a surrogate pair is no text
     return redact.redact(redact.strip_private(begun))[0].strip()[:LONGEST]
+
+
+def lines_used(path: Path, note: str) -> Sequence[Any]:
+    """Return which lines of a note were opened or among the first three hits, and how often, most first.
+
+    `path` is that of the record. Raises NoteUnreadable.
+    """
+    if not path.exists():
+        return []
+    with patient(path) as database, database.reading() as connection:
+        return connection.execute(_USED, (note,)).fetchall()
 
 
 @contextmanager

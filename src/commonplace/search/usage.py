@@ -51,12 +51,6 @@ SELECT DISTINCT q.id, h.path, h.docid
 FROM led JOIN questions q ON q.id = led.question JOIN hits h ON h.question = q.id AND h.path = led.path
 WHERE q.at >= ?1
 """
-_USED = f"""
-SELECT start_line, end_line, count(*) FROM (
-    SELECT start_line, end_line FROM openings WHERE path = ?1 UNION ALL
-    SELECT start_line, end_line FROM hits WHERE path = ?1 AND rank <= 3)
-GROUP BY 1, 2 ORDER BY 3 DESC LIMIT {MOST_NEWS}
-"""
 
 
 def of(record: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | None = None) -> Usage:
@@ -132,17 +126,6 @@ def _found(rows: Sequence[Any], now_at: Callable[[str, str], str]) -> Counter[st
 
 def _rows(connection: apsw.Connection, statement: str, *values: float | str) -> list[Any]:
     return connection.execute(statement, values).fetchall()
-
-
-def lines_used(path: Path, note: str) -> list[tuple[int, int, int]]:
-    """Return which lines of a note were opened or among the first three hits, and how often, most first.
-
-    `path` is that of the record. Raises NoteUnreadable.
-    """
-    if not path.exists():
-        return []
-    with patient(path) as database, database.reading() as connection:
-        return _rows(connection, _USED, note)
 
 
 # --- what is new in it ----------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
-    "recall": "Answer Recall",
-    "notes": "CONVERSATIONS Cited ConversationInfo Heading Note Passage Section Statement",
+    "recall": "Recall",
+    "notes": "CONVERSATIONS Cited ConversationInfo Excerpt Heading Note Passage Section Statement",
     "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
     "changes": (
         "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
@@ -31,7 +31,7 @@ _MODULES = {
     ),
     "imports": "Description Fact Folder Import ImportedFile ImportedSetting Page Part",
     "reports": (
-        "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse State"
+        "Answer CollectionInfo Estimate FileFailure Finding Gathered Moment NoteInfo NoteUse State"
         " Status SyncReport Timeline Unanswered Usage UsageDay Written"
     ),
 }

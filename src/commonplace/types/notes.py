@@ -125,3 +125,21 @@ class Cited:
 
     citation: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of one note as `get` shows them; private parts are blanked, secrets redacted."""
+
+    path: str
+    start_line: int
+    lines: tuple[str, ...]
+    total_lines: int
+    docid: str
+
+    JSON = "path docid start_line end_line total_lines lines"
+
+    @property
+    def end_line(self) -> int:
+        """1-based last line shown."""
+        return self.start_line + len(self.lines) - 1

@@ -26,20 +26,3 @@ class Recall:
     listing: bool = False
     tentative: int = 0
     confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer of a language model from recalled passages, which it cites as `[1]`."""
-
-    query: str
-    text: str
-    citations: tuple[Hit, ...] = ()
-    model: str = ""
-    given: int = 0
-    invented: tuple[int, ...] = ()
-    weak: bool = False
-    stale: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    warnings: tuple[str, ...] = ()

@@ -6,28 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from commonplace.types.data import Cites
-from commonplace.types.results import Level
+from commonplace.types.results import Hit, Level
 
 if TYPE_CHECKING:
-    from commonplace.types.notes import Cited
+    from commonplace.types.notes import Cited, Excerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Lines of one note as `get` shows them; private parts are blanked, secrets redacted."""
+class Answer:
+    """An answer of a language model from recalled passages, which it cites as `[1]`."""
 
-    path: str
-    start_line: int
-    lines: tuple[str, ...]
-    total_lines: int
-    docid: str
-
-    JSON: ClassVar = "path docid start_line end_line total_lines lines"
-
-    @property
-    def end_line(self) -> int:
-        """1-based last line shown."""
-        return self.start_line + len(self.lines) - 1
+    query: str
+    text: str
+    citations: tuple[Hit, ...] = ()
+    model: str = ""
+    given: int = 0
+    invented: tuple[int, ...] = ()
+    weak: bool = False
+    stale: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
