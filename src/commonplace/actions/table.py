@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.actions import incoming, statements
+from commonplace.actions import clients, incoming, statements
 from commonplace.actions.action import Action
 
 ADDED: list[Action] = []  # of programs that extend this one
@@ -10,4 +10,4 @@ ADDED: list[Action] = []  # of programs that extend this one
 
 def every() -> tuple[Action, ...]:
     """Return all actions."""
-    return (*statements.ACTIONS, *incoming.ACTIONS, *ADDED)
+    return (*statements.ACTIONS, *incoming.ACTIONS, *clients.ACTIONS, *ADDED)

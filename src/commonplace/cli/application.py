@@ -101,6 +101,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 
 
+FIRST = ("init", "remember", "search", "open", "web", "install", "import", "correct", "undo")
+
+
 class Application(Group):
     """The group of all commands; it imports the one that is called."""
 
@@ -124,11 +127,15 @@ class Application(Group):
         return [(name, about) for group in COMMANDS.values() for name, (_, about) in group.items()]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in their groups, from the table alone."""
-        longest = max(map(len, self.list_commands(ctx)))
-        for title, group in COMMANDS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name.ljust(longest), about) for name, (_, about) in group.items()])
+        """Write the commands that people need first, and the names of the others by group."""
+        abouts = dict(self.abouts(ctx))
+        with formatter.section("Begin with"):
+            formatter.write_dl([(name, abouts[name]) for name in FIRST])
+        with formatter.section("Further (COMMAND --help tells more)"):
+            groups = (
+                (title, [name for name in group if name not in FIRST]) for title, group in COMMANDS.items()
+            )
+            formatter.write_dl([(title, ", ".join(names)) for title, names in groups if names])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; a reader that went away and Ctrl-C end it without a word."""

@@ -26,14 +26,9 @@ _COPIED_LINES = 3  # of a copy that is listed
 @command("log")
 @click.argument("run", metavar="[RUN]", default="", shell_complete=completed("runs"))
 @option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Most changes to list.",
-)
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N",
+    help="Most changes to list."
+)  # fmt: skip
 @option("--diff", is_flag=True, help="Show the diff of each.")
 @format_option(("text", "json"))
 @click.pass_context
@@ -94,7 +89,7 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     from commonplace.storage import overwritten as versions
 
     workspace = session.workspace_of(ctx)
-    for said in overwritten(workspace):
+    for said in versions.warnings(workspace):
         session.note(said)
     listed = {copy.name: copy for copy in versions.copies(workspace)}
     newest = {copy.note: copy.name for copy in listed.values()}
@@ -118,13 +113,6 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
             put, taken = versions.put_back(workspace, copy.note, [copy])
             out = f", {count(taken, 'line')} taken out" if taken else ""
             session.write(f"{screen.one_line(copy.note)}: {count(put, 'line')} put back{out}")
-
-
-def overwritten(workspace: Workspace) -> list[str]:
-    """Return warnings of notes that other programs overwrote since the last write or sync, each once."""
-    from commonplace.storage import overwritten
-
-    return overwritten.warnings(workspace)
 
 
 def _described(copy: Copy, now: bytes) -> str:

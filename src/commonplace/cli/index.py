@@ -188,10 +188,10 @@ def status(ctx: click.Context, only_paths: bool, form: str) -> None:
 
 def _waiting(memory: Memory) -> Iterator[str]:
     """Report overwritten notes, and entries that wait or fit into no note."""
-    from commonplace.cli.corrections import overwritten
+    from commonplace.storage import overwritten
     from commonplace.storage.queue import Queue
 
-    yield from overwritten(memory.workspace)
+    yield from overwritten.warnings(memory.workspace)
 
     queue = Queue(memory.workspace)
     held = queue.waiting()

@@ -153,7 +153,9 @@ def test_a_client_is_entered_and_taken_out_as_shown(owner: Api, private_home: Pa
     assert {one["what"] for one in done["changed"]} == {"server", "hooks", "skill"}
     assert "trust the new hooks" in done["by_hand"]
     assert owner.refused("POST", "/api/clients", {"preview": shown["preview"]})[0] == 409
-    assert "changed meanwhile" in owner.refused("POST", "/api/clients", {"preview": again["preview"]})[1]
+    assert (
+        "changed since the preview" in owner.refused("POST", "/api/clients", {"preview": again["preview"]})[1]
+    )
     assert owner.post("/api/clients/preview", client="codex")["preview"] == ""
     (row,) = [one for one in owner.get("/api/clients")["clients"] if one["installed"]]
     assert [one["what"] for one in row["installed"]] == ["server", "hooks", "skill"]
