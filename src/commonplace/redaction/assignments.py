@@ -88,7 +88,7 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
     that is long enough for a token.
     """
     words: dict[str, list[int]] = {}
-    for expression in _PASSES if b"=" in lower else _PASSES[:-1]:
+    for expression in (one for one in _PASSES if one[:1] in lower):
         for match in compiled(expression).finditer(lower):
             word, before = _ANCHORS[match[0]]
             words.setdefault(word, []).append(match.start() - before)

@@ -137,7 +137,7 @@ def middle(text: str, width: int) -> str:
 
 def _within(text: str, start: int, end: int, width: int) -> int:
     """Where as much of a stretch of a text ends as fits into a number of cells."""
-    if text.isascii():
+    if text.isascii() or 2 * (end - start) <= width:  # no character takes more than two
         return min(end, start + max(0, width))
     used = 0
     for place in range(start, end):
