@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import typing
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -55,3 +56,14 @@ def test_fields_and_values_are_those_of_typing() -> None:
         Place("a")  # type: ignore[call-arg]
     with pytest.raises(AttributeError):
         place.name = "b"  # type: ignore[misc]
+
+
+def test_threads_may_make_the_first_one_at_once() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(50):
+
+            class Fresh(NamedTuple):
+                first: int
+                second: int = 2
+
+            assert {*pool.map(Fresh, range(8))} == {(first, 2) for first in range(8)}

@@ -24,11 +24,10 @@ class _Fields(type):
         return type(name, (tuple,), {**_METHODS, **known, **places, **body})
 
 
-def _new(cls: Any, *values: object, **named: object) -> object:  # noqa: ANN401
-    # Compiled by the first call: at import it would take three quarters of the time that a class takes.
-    names = ", ".join(cls._fields)
-    cls.__new__ = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", {"_new": tuple.__new__})  # noqa: S307
-    cls.__new__.__defaults__ = tuple(cls._field_defaults.values())
+def _new(cls: Any, *values: object, **named: object) -> object:  # noqa: ANN401 - compiled by the first call
+    made = eval("lambda _c, {0}: _t(_c, ({0},))".format(", ".join(cls._fields)), {"_t": tuple.__new__})  # noqa: S307
+    made.__defaults__ = tuple(cls._field_defaults.values())  # before another thread sees it
+    cls.__new__ = made
     return cls(*values, **named)
 
 
