@@ -14,8 +14,9 @@ from tests.page.test_flows import button
 def test_a_further_action_is_shown_and_then_done(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "ADDED", [STAMP])
     here = opened()
-    here.go("memory", ".further button")
-    here.page.click(".further button:has-text('stamp')")
+    here.go("memory", ".further summary")
+    here.page.click(".further summary")
+    here.page.click(".further button:has-text('Stamp')")
     here.page.fill("#act-word", "tea")
     here.page.check("#act-loud")
     button(here, "Show what changes")
@@ -32,8 +33,9 @@ def test_conflict_copies_are_merged_on_the_page(opened: Open) -> None:
     day = here.root / "memory/2026-02-13.md"
     copy = day.with_name("2026-02-13.sync-conflict-20260214-101010-ABCDEFG.md")
     copy.write_text(day.read_text("utf-8") + "- Mira brings the lamp.\n", "utf-8")
-    here.go("memory", ".further button")
-    here.page.click(".further button:has-text('merge')")
+    here.go("memory", ".further summary")
+    here.page.click(".further summary")
+    here.page.click(".further button:has-text('Merge')")
     button(here, "Show what changes")
     here.page.wait_for_selector("dialog ins:has-text('Mira brings the lamp')")
     button(here, "Do it")

@@ -87,14 +87,14 @@ def a_client_is_entered_and_taken_out(here: Opened, home: Path) -> None:
     files = here.page.locator("dialog .diff-file").all_inner_texts()
     assert any(one.endswith("hooks.json") for one in files)  # it is removed, and named
     assert "/dev/null" not in files
-    file.write_text(f"# changed meanwhile\n{file.read_text()}")
+    file.write_text(f"# changed since\n{file.read_text()}")
     here.press("Enter")
-    here.page.wait_for_selector("dialog .bad:has-text('changed meanwhile')")
+    here.page.wait_for_selector("dialog .bad:has-text('changed since')")
     here.press("Enter")
     here.page.wait_for_selector("dialog del")
     here.press("Enter")
     here.page.wait_for_selector("dialog", state="detached")
-    assert file.read_text() == '# changed meanwhile\nmodel = "x"\n'
+    assert file.read_text() == '# changed since\nmodel = "x"\n'
     assert "mcpServers" in (here.page.locator("details pre").text_content() or "")
 
 
@@ -132,6 +132,6 @@ def test_who_was_let_in_by_a_token_alone_is_offered_none_of_it(opened: Open) -> 
     here = opened()
     here.page.evaluate("() => localStorage.removeItem('commonplace-key')")
     here.page.evaluate("to => { location.hash = to; }", f"#code={here.server.site.visitors.code()}")
-    here.page.wait_for_function("() => document.querySelectorAll('#views a').length === 9")
+    here.page.wait_for_function("() => document.querySelectorAll('#views a').length === 6")
     here.go("setup", "main [role=alert]")
     assert "commonplace web" in here.page.inner_text("main")

@@ -14,7 +14,6 @@ from commonplace.servers.api.schema import answer, flag, listed, number, record,
 from commonplace.types import Erasure, Run
 
 _MOST_RUNS = 1000
-_ANY = {"type": "object", "additionalProperties": True}
 _ALL = message("run.all", "/api/runs lists them")
 
 
@@ -105,7 +104,7 @@ def _run(call: Call) -> object:
 LOG = (
     Operation(
         "GET", "/api/actions", "actions", "List further actions, each with what it takes.", _actions,
-        listed(answer(name=text(), about=text(), path=text(), final=flag("Cannot be undone."), body=_ANY)),
+        listed(answer(name=text(), about=text(), path=text(), final=flag("Cannot be undone."), body={})),
         lane="light",
     ),
     Operation(

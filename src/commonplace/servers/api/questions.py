@@ -119,7 +119,8 @@ def _notes(call: Call) -> object:
 
     notes, warnings = listing(call.memory, call.values.get("under", ""))
     most = call.values.get("limit", _MOST_NOTES)
-    return {"notes": notes[:most], "total": len(notes), "warnings": warnings}
+    newest = sorted(notes, key=lambda one: one.date or "", reverse=True) if "newest" in call.values else notes
+    return {"notes": newest[:most], "total": len(notes), "warnings": warnings}
 
 
 def _timeline(call: Call) -> object:
@@ -147,7 +148,7 @@ NOTES = (
         answer(notes=listed(schema.of(NoteInfo)), total={"type": "integer"}, warnings=listed(text())),
         {
             "under": text("A folder, a collection, or a glob.", most=1000),
-            "limit": number(1, _MOST_NOTES),
+            "limit": number(1, _MOST_NOTES), "newest": flag("In the order of their days, newest first."),
         },
         refusals=(503,), lane="light",
     ),

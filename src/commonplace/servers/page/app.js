@@ -12,12 +12,12 @@ const VIEWS = {
   notes: { key: "n", open: () => import("./notes.js") },
   timeline: { key: "t", open: () => import("./timeline.js") },
   memory: { key: "m", open: () => import("./memory.js") },
-  feed: { key: "f", owners: true, open: () => import("./feed.js") },
-  review: { key: "r", owners: true, open: () => import("./review.js") },
-  sessions: { key: "e", open: () => import("./sessions.js") },
-  charts: { key: "c", owners: true, open: () => import("./charts.js") },
-  health: { key: "h", owners: true, open: () => import("./health.js") },
-  setup: { key: "p", owners: true, reaches: true, open: () => import("./setup.js") },
+  feed: { key: "f", owners: true, group: "activity", open: () => import("./feed.js") },
+  sessions: { key: "e", group: "activity", open: () => import("./sessions.js") },
+  review: { key: "r", owners: true, group: "activity", open: () => import("./review.js") },
+  charts: { key: "c", owners: true, group: "activity", open: () => import("./charts.js") },
+  setup: { key: "p", owners: true, reaches: true, group: "settings", open: () => import("./setup.js") },
+  health: { key: "h", owners: true, group: "settings", open: () => import("./health.js") },
 };
 const HIDDEN = { note: { under: "notes", open: () => import("./note.js") } };
 const THEMES = ["", "light", "dark"];
@@ -32,6 +32,9 @@ const may = ({ owners, reaches }) => (caller.owner || !owners) && (caller.reache
 
 /** The views that are offered to who asks. */
 const offered = () => Object.entries(VIEWS).filter(([, view]) => may(view));
+
+/** The group of a view: several share an entry of the rail. */
+const groupOf = (name) => VIEWS[name]?.group ?? name;
 
 // --- views ---
 
@@ -49,10 +52,8 @@ async function show() {
   for (const box of document.querySelectorAll("dialog[open]")) box.close(); // of the view that is left
   const under = HIDDEN[name]?.under ?? name;
   for (const link of document.querySelectorAll("#views a")) {
-    if (link.dataset.view === under) {
-      link.setAttribute("aria-current", "page");
-      if (views.scrollWidth > views.clientWidth) views.scrollLeft = link.offsetLeft - views.clientWidth / 2;
-    } else link.removeAttribute("aria-current");
+    if (link.dataset.view === groupOf(under)) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
   const root = el("div", { class: `view view-${name}` });
   if (VIEWS[name] && !may(VIEWS[name])) {
@@ -62,6 +63,9 @@ async function show() {
   }
   main.setAttribute("aria-busy", "true");
   countWaiting();
+  const beside = offered().filter(([, { group }]) => group && group === VIEWS[name]?.group);
+  if (beside.length > 1) root.append(el("nav", { class: "beside", "aria-label": t(`view_${VIEWS[name].group}`) }, beside.map(([one]) =>
+    el("a", { href: `#/${one}`, "aria-current": one === name ? "page" : null }, t(`view_${one}`)))));
   try {
     const view = await (VIEWS[name] ?? HIDDEN[name]).open();
     if (mine !== showing) return;
@@ -98,8 +102,10 @@ function rail() {
   views.setAttribute("aria-label", t("views"));
   document.querySelector(".as")?.remove();
   if (caller.agent) document.querySelector(".brand").after(el("p", { class: "as muted", title: t("owners_alone", { agent: caller.agent }) }, t("as_agent", { agent: caller.agent })));
-  views.replaceChildren(el("ul", {}, offered().map(([name, { key }]) =>
-    el("li", {}, el("a", { href: `#/${name}`, "data-view": name, title: `${t(`view_${name}`)} (g ${key})` }, icon(name), el("span", {}, t(`view_${name}`)))))));
+  const groups = new Map();
+  for (const [name, view] of offered()) if (!groups.has(groupOf(name))) groups.set(groupOf(name), [name, view]);
+  views.replaceChildren(el("ul", {}, [...groups].map(([group, [name, { key }]]) =>
+    el("li", {}, el("a", { href: `#/${name}`, "data-view": group, title: `${t(`view_${group}`)} (g ${key})` }, icon(group), el("span", {}, t(`view_${group}`)))))));
   const theme = el("button", { type: "button", class: "quiet", onclick: () => theming(theme) });
   themed(theme);
   document.getElementById("switches").replaceChildren(
@@ -115,12 +121,12 @@ async function countWaiting() {
   if (!caller.owner) return;
   const { requests, unfinished } = await get("/api/forget").catch(() => ({ requests: [], unfinished: [] }));
   const n = requests.length + unfinished.length;
-  const link = document.querySelector('#views a[data-view="review"]');
+  const link = document.querySelector('#views a[data-view="activity"]');
   link?.querySelector(".badge")?.remove();
   if (n) link?.append(el("span", { class: "badge" }, n, el("span", { class: "unseen" }, ` ${t("waiting")}`)));
 }
 
-const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", feed: "∿", review: "✓", sessions: "❝", charts: "▥", health: "♡", setup: "⊕" };
+const SIGNS = { search: "⌕", notes: "≡", timeline: "◷", memory: "❡", activity: "∿", settings: "⊕" };
 
 function icon(name) {
   return el("span", { class: "icon", "aria-hidden": "true" }, SIGNS[name]);
@@ -156,7 +162,7 @@ function focusSearch() {
 function help() {
   if (document.querySelector("dialog[open]")) return;
   const rows = [
-    ["/", "view_search"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["m", "key_more"],
+    ["/", "view_search"], ["Ctrl K", "key_jump"], ["j / k", "key_next"], ["Enter", "key_open"], ["x", "key_factors"], ["m", "key_more"],
     ...(caller.writes ? [["n", "remember"], ["c", "correct"], ["y", "confirm"]] : []),
     ...(caller.owner ? [["e", "edit"], ["d", "forget"], ["u", "undo"], ["F", "key_forget_any"]] : []),
     ...(caller.reaches ? [["a", "key_add_folder"]] : []),
@@ -168,7 +174,29 @@ function help() {
     el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => box.close() }, t("close"))));
 }
 
+/** Go to a note by its title, or to a view, wherever one is. */
+async function jump() {
+  if (document.querySelector("dialog[open]")) return;
+  const { notes } = await get("/api/notes", { newest: true });
+  const places = [...offered().map(([name]) => [t(`view_${name}`), `#/${name}`]), ...notes.map((one) => [one.title || one.path, `#/note?ref=${encodeURIComponent(one.path)}`, one.path])];
+  const input = el("input", { type: "search", id: "jump", "aria-label": t("key_jump"), placeholder: t("jump"), autocomplete: "off" });
+  const list = el("ul", { class: "plain jump" });
+  const draw = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = places.filter(([name, , path = ""]) => words.every((word) => `${name} ${path}`.toLowerCase().includes(word))).slice(0, 12);
+    list.replaceChildren(...found.map(([name, href, path]) => el("li", {}, el("a", { href, onclick: () => box.close() }, name), " ", el("span", { class: "muted" }, path ?? ""))));
+  };
+  const box = dialog(t("key_jump"), el("form", { onsubmit: (event) => (event.preventDefault(), list.querySelector("a")?.click()) }, input), list);
+  input.addEventListener("input", draw);
+  draw();
+  input.focus();
+}
+
 function pressed(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+    event.preventDefault();
+    return void jump().catch(tell);
+  }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.querySelector("dialog[open]")) return;
   const typing = event.target.matches("input:not([type=checkbox]), textarea, select");

@@ -20,7 +20,8 @@ export async function show(root, query) {
   right.append(el("h2", {}, t("history")), el("label", { class: "check" }, pick, " ", t("only_memory")), runs);
 
   const further = caller.owner ? await get("/api/actions") : [];
-  right.append(el("div", { class: "acts further" }, further.map((one) => el("button", { type: "button", title: one.about, onclick: () => act(one) }, named(`action.${one.name}`) ?? one.name))));
+  const label = ({ name }) => named(`action.${name}`) ?? name[0].toUpperCase() + name.slice(1);
+  if (further.length) right.append(el("details", { class: "further" }, el("summary", {}, t("more_actions")), further.map((one) => el("button", { type: "button", title: one.about, onclick: () => act(one) }, label(one)))));
 
   async function list() {
     const all = await get("/api/runs", { limit });

@@ -184,5 +184,13 @@ function teach(input, run) {
   const example = (text) => el("li", {}, el("button", { type: "button", class: "example", onclick: () => ((input.value = text), run(), input.focus()) }, text));
   return el("section", { class: "teach" }, el("h2", {}, t("teach_title")), el("p", {}, t("teach")),
     el("ul", {}, ["teach_1", "teach_2", "teach_3", "teach_4"].map((one) => example(t(one)))),
-    el("p", { class: "muted keys" }, t("teach_keys")));
+    el("p", { class: "muted keys" }, t("teach_keys")), recent());
+}
+
+/** The notes of the newest days, once they are there. */
+function recent() {
+  const list = el("ul", { class: "recent" });
+  get("/api/notes", { limit: 7, newest: true }).then(({ notes }) => list.replaceChildren(...notes.map((one) =>
+    el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.title || one.path), el("span", { class: "muted" }, (one.title || "").includes(one.date) ? "" : one.date ?? ""))))).catch(tell);
+  return el("div", {}, el("h2", {}, t("recent")), list);
 }

@@ -1,7 +1,7 @@
 // 页面上的全部文字，中文。
 
 export const ZH = {
-  view_search: "搜索", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "动态", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
+  view_search: "搜索", view_activity: "动态", view_settings: "设置", recent: "最近的笔记", key_jump: "跳到笔记", jump: "标题或路径……", more_actions: "更多", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "实时", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
   locked_out: "服务已重新启动，这个浏览器需要重新获准。请运行 commonplace web 重新打开网页，再回到这里重试。", locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的匹配度构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
@@ -34,7 +34,7 @@ export const ZH = {
   review_about: "从每日笔记中提炼值得长期记住的内容；逐条看过、接受之后才会写入。", days_of_notes: "读最近多少天的笔记", propose: "提出建议", proposing: "正在读笔记，可能需要一会儿…", no_model: "没有设置语言模型，只能提出笔记中直接写明的内容。设置方法：`commonplace models use --llm PROVIDER/MODEL`", proposed: "从 {candidates} 条内容中提出 {n} 条建议。", proposed_alone: "提出 {n} 条建议。", reject_all: "全部拒绝", accept_chosen: "接受所选", accepted: "已写入 {n} 条。", rejected: "没有写入任何内容。",
   rejected_lines: "未通过检查的建议", conflicts: "相互矛盾的内容", orphans: "依据已不存在的内容", rests_on: "依据", none_chosen: "请先选择。", op_add: "新增", op_merge: "合并", op_supersede: "取代", op_expire: "过期", op_conflict: "矛盾", op_keep: "保留",
   becomes_add: "添加到“{section}”下。", becomes_merge: "这 {n} 句合为一句，原句划掉。", becomes_supersede: "换成这一句，原句划掉。", becomes_expire: "划掉，不换成别的。", holds_until: "有效至 {day}。", is_struck: "划掉", same_words: "文字相同", why_say_the_same: "意思相同。", why_valid_until_has_passed: "写明的有效期已过。",
-  view_setup: "设置", reach_alone: "这会影响笔记库以外的内容（其他文件夹、其他程序的设置），只有通过 commonplace web 打开、且服务只在本机监听的页面才可以使用。", key_add_folder: "在设置中添加文件夹",
+  view_setup: "接入", reach_alone: "这会影响笔记库以外的内容（其他文件夹、其他程序的设置），只有通过 commonplace web 打开、且服务只在本机监听的页面才可以使用。", key_add_folder: "在设置中添加文件夹",
   setup_folders: "参与搜索的文件夹（集合）", setup_folders_about: "可以添加本机上任何存放 Markdown 的文件夹。文件留在原处；在这里移除也不会改动它们。", setup_folder: "文件夹路径", setup_name_hint: "不另起名称，就按文件夹取；名称只能用 a-z、0-9、- 和 _，取不出时叫 folder、folder-2。", setup_folder_hint: "完整路径、以 ~ 开头，或相对于笔记文件夹，例如 ../recipes", setup_name: "另起名称", setup_weight: "其中的笔记",
   weight_auto: "按默认处理", weight_own: "是我自己的", weight_reference: "是参考资料，排在自己的笔记之后", setup_add: "添加", setup_reading: "正在读取 {name}… 已读 {n} 篇笔记", setup_embedding: "{name}：已读 {n} 篇笔记，待计算向量 {pending} 个", setup_read: "现在可以搜索 {name} 了：{n} 篇笔记，{passages} 个段落。", setup_unread: "无法读取的文件：{n} 个",
   setup_by_default: "默认搜索", setup_remove: "移除", setup_remove_named: "移除 {name}", setup_remove_asks: "不再搜索 {name}？文件会原样保留：{root}", setup_removed: "不再搜索 {name}。", setup_holds: "笔记 {n} 篇，段落 {passages} 个", setup_own: "你的笔记", setup_mine: "自己的",
