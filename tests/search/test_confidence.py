@@ -178,3 +178,20 @@ def test_a_damaged_level_is_measured_anew(memory: Memory, noted: str) -> None:
     with Memory.open(memory.workspace.root) as another:
         assert not another.search("when is the release?").weak
         assert levels(another)["levels"]
+
+
+def test_an_answer_in_another_script_is_measured_against_its_own(tmp_path: Path) -> None:
+    english = ["The boiler was serviced by Ruiz & Sons.", "Maren signs the release off.", "The shed key hangs by the door.",
+               "We stayed in Lisbon and walked to the aquarium.", "The cello lesson is on Mondays.", "Ines wants a darker floor.",
+               "Tax papers are in the blue folder.", "The dentist moved to Rua Nova.", "Jun books the van for the offsite.",
+               "The ferry leaves Hirtshals at 20:45.", "Bread needs 12 hours in the fridge.", "The fence was painted green."]  # fmt: skip
+    chinese = ["空调清洗约了六月六日上午。", "房东同意月租六千八。", "团队周五下午不部署。", "豆豆对花生过敏。", "爸爸的眼睛三月做了手术。",
+               "书包有三斤重。", "钢琴课改到周四。", "修洗衣机花了三百。"]  # fmt: skip
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n" + "\n\n".join([*english, *chinese]), "utf-8")
+    with Memory.open(tmp_path) as opened:
+        opened.sync()
+        found = opened.search("When is the air conditioner cleaned?")
+        assert found.hits[0].text.startswith("空调")
+        assert not found.weak  # null questions reach less there than in English
+        nonsense = opened.search("who tuned the harpsichord of the bishop?")
+        assert nonsense.weak or not nonsense.hits

@@ -187,7 +187,7 @@ class Answerer:
         embed = current.embedder(model) if model is not None else None
         means = self._means(model, embed)
         if self._ranking.gated:
-            language = confidence.language_of(parsed)
+            language = "zh" if parsed.wide > MOST else "en"
             level = self._levels.get(store.index, language, _scorer(model))
             if level is None and not _is_remote(model):
                 level = self._measure(language, model)

@@ -4,7 +4,8 @@ The same score means another thing in another memory: among friends everything i
 memory is asked questions that no memory answers (`language/rules/nulls.*.txt`), and a score is measured
 against what they reach there: `confidence` is the best score divided by the one that nine in ten of them stay
 below. Collections of reference have a level of their own: there is more of them, and so more that is near to
-anything. Measured with the threshold of each data set taken from the others, one figure then serves all
+anything. So have passages in CJK beside others: a question reaches less in another script than its own.
+Measured with the threshold of each data set taken from the others, one figure then serves all
 (`docs/quality.md`).
 """
 
@@ -18,6 +19,7 @@ from contextlib import suppress
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.tuples import NamedTuple
 from commonplace.language import rules
+from commonplace.language.scripts import MOST
 from commonplace.search.terms import idf
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from commonplace.index.base import Index
-    from commonplace.search.query import Query
     from commonplace.search.ranking import Ranked
     from commonplace.search.terms import Terms
 
@@ -47,14 +48,16 @@ BESIDE = {"date": 0.5, "length": 1.0, "collection": 1.0, "words one by one": 1.0
 # questions one in a hundred finds nothing more.
 TELLING = 3.0
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
-VERSION = 12  # raise it when the same notes would be scored otherwise
+VERSION = 13  # raise it when the same notes would be scored otherwise
 
 
 class Level(NamedTuple):
-    """A score among the owner's own passages, and one among those of reference collections."""
+    """A score among the own passages, among reference collections, among own ones in Latin and in CJK."""
 
     own: float
     reference: float = 0.0
+    latin: float = 0.0
+    wide: float = 0.0
 
     @property
     def apart(self) -> float:
@@ -63,11 +66,6 @@ class Level(NamedTuple):
 
 
 Score = Callable[[str], Level]  # a question to the scores of its best passages
-
-
-def language_of(query: Query) -> str:
-    """The language whose null questions a question is compared with."""
-    return "zh" if query.wide > 0.5 else "en"
 
 
 def questions(language: str) -> tuple[str, ...]:
@@ -85,13 +83,15 @@ def best(ranked: Sequence[Ranked], reference: Collection[int], words: float = 1.
 
     `words` is how much of what a passage's words say counts.
     """
-    scores = {True: 0.0, False: 0.0}
+    scores = [0.0, 0.0, 0.0]
     for item in ranked:
-        parts, group = item.parts, item.candidate.id in reference
+        parts, own = item.parts, item.candidate
+        kind = 2 if own.id in reference else own.traits.wide > MOST
         beside = math.fsum(share * parts.get(name, 0.0) for name, share in BESIDE.items())
         beside += (1.0 - words) * max(0.0, parts.get("words", 0.0))
-        scores[group] = max(scores[group], item.score - beside)
-    return Level(scores[False], scores[True])
+        scores[kind] = max(scores[kind], item.score - beside)
+    latin, wide, other = scores
+    return Level(max(latin, wide), other, latin, wide)
 
 
 def of(scores: Level, level: Level) -> float:
@@ -122,7 +122,10 @@ class Levels:
         with index.transaction(write=False):
             scores = [score(text) for text in questions(language)]
         at = math.ceil(QUANTILE * len(scores)) - 1
-        level = Level(*(round(max(LEAST, sorted(each)[at]), 4) for each in zip(*scores, strict=True)))
+        own, reference, latin, wide = (max(LEAST, sorted(each)[at]) for each in zip(*scores, strict=True))
+        # The better of two scripts passes its level more often than either.
+        more = max(1.0, sorted(max(one.latin / latin, one.wide / wide) for one in scores)[at])
+        level = Level(*(round(one, 4) for one in (own, reference, more * latin, more * wide)))
         former = {} if self.is_due(index) else self._read(index)["levels"]
         levels = {**former, f"{language} {scorer}": level}
         self._unkept = {
@@ -141,7 +144,7 @@ class Levels:
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             noted = json.loads(index.meta.get(META) or "{}")
             sums = [passages + vectors for passages, vectors in [noted["amounts"]]]
-            whole = all(min(own, reference) > 0 for own, reference in noted["levels"].values())
+            whole = all(min(Level(*level)) > 0 for level in noted["levels"].values())
             if sums and whole and (noted["version"], noted["reference"]) == (VERSION, self._reference):
                 return dict(noted)
         return self._unkept

@@ -216,8 +216,8 @@ def _confidence(
     unasked = question.request.strict and not question.request.lines
     words = confidence.telling(question.terms) if unasked else 1.0
     best = confidence.best(ranked, evidence.reference, words)
-    if unasked and means.level and means.level.own:  # what only looks things up is for those who ask for it
-        best = best._replace(reference=0.0)
+    # What only looks things up, and what stands out of its script alone, is for those who ask.
+    best = Level(best.own) if unasked else best._replace(own=0.0)
     known = confidence.of(best, means.level) if means.level else None
     days = question.days
     if days is None or not days.alone:

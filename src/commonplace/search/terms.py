@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import In, Index, Matches, Scope
@@ -47,26 +47,22 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
     every = list(zip(frequencies, sought, strict=True))
     counted = every[: len(query.terms)]
+    wanted: dict[str, int] = {}
+    postings = POSTINGS_WIDE if query.wide > 0.5 else POSTINGS
+    for count, term in sorted(every, key=lambda pair: pair[0]):  # the rarest that have no more together
+        if count and (len(wanted) < LEAST_TERMS or postings >= count):
+            wanted[term] = count
+            postings -= count
     # A missing term with a Chinese function word counts nothing.
     noise = stopwords.CHINESE_CHARACTERS
     weights = (idf(count, total) for count, term in counted if count or noise.isdisjoint(term))
     return Terms(
-        wanted=_affordable(every, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
+        wanted=wanted,
         ideal=math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS]),
         passages=total,
         missing=frozenset(term for count, term in counted if not count),
         common=frozenset(term for count, term in counted if count >= max(COMMON_LEAST, COMMON * total)),
     )
-
-
-def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, int]:
-    """The rarest terms that together have no more than so many postings."""
-    wanted: dict[str, int] = {}
-    for count, term in sorted(counted, key=lambda pair: pair[0]):
-        if count and (len(wanted) < LEAST_TERMS or postings >= count):
-            wanted[term] = count
-            postings -= count
-    return wanted
 
 
 def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:
