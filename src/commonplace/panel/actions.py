@@ -1,6 +1,6 @@
-"""What a person does to a statement or a note: open, correct, confirm, forget, write, take back.
+"""Actions of a person on a statement or a note: open, correct, confirm, forget, write, take back.
 
-Each shows what would change before anything does, and asks; the memory does just what was shown.
+Each shows the changes first and asks; the memory carries out exactly those.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from commonplace.types import Run, Statement, cite
 from commonplace.types.changes import SelectionKind
 
 UNCHANGED = "nothing was changed"
-# What can be forgotten wherever it stands, and how it is named.
+# Kinds that can be forgotten in all notes, and their names in the dialog.
 _ANYWHERE: Mapping[SelectionKind, tuple[str, str]] = {
     "person": ("a person", "the name, as notes have it"),
     "session": ("a session", "its id"),
@@ -48,16 +48,16 @@ _ANYWHERE: Mapping[SelectionKind, tuple[str, str]] = {
 
 
 def found_at(host: Host, place: Place) -> tuple[Place, list[Statement], Sequence[str]]:
-    """Return where what a place shows stands by now, its statements, the lines of the note.
+    """Return the current place of a shown statement, its statements, and the lines of the note.
 
-    Raises NoteNotFound where nothing can be changed, StatementNotFound where something else stands there.
+    Raises NoteNotFound if the note cannot be changed, StatementNotFound if the lines changed meanwhile.
     """
     corpus = Corpus(host.memory.workspace, host.memory.settings, host.note_bytes)
     if place.workspace or place.path not in corpus.paths:
         raise NoteNotFound(
             place.path, reason="is no note of this workspace, so nothing in it is changed here"
         )
-    # A passage with fewer lines than that is not shown as it stands there.
+    # A passage with fewer lines than its range is shown abridged.
     if place.text.strip() and place.text.count("\n") == place.last - place.first:
         where = cite(place.path, place.first, place.last)
         _, first, last = located(corpus, where, place.text) or place[:3]
@@ -81,7 +81,7 @@ async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
 
 
 def _meant(found: Sequence[Statement], place: Place) -> int:
-    """Which of several statements a place shows; -1 if it shows none of them alone."""
+    """Return the index of the statement that a place shows; -1 unless it is exactly one."""
     shown = " ".join(place.shown.split())
     texts = [" ".join(statement.text.split()) for statement in found]
     return next((number for number, one in enumerate(texts) if shown and (one in shown or shown in one)), -1)
@@ -107,7 +107,7 @@ async def carry_out(host: Host, action: Action, **values: object) -> None:
 
 
 async def correct(host: Host, place: Place) -> None:
-    """Strike a statement and put another wording beside it, if there is one."""
+    """Strike a statement and write a new wording, if one is given, after it."""
     statement = await _chosen(host, place, "Correct which statement?")
     if statement is None:
         return
@@ -178,7 +178,7 @@ async def forget_any(host: Host) -> None:
 
 
 async def _what_goes(host: Host, place: Place) -> dict[str, str] | None:
-    """What is to go, with its lines as shown: a statement, all lines of a passage, or the whole note."""
+    """Return the selection to forget, with its lines as shown: a statement, a passage, or the whole note."""
     stated: list[Statement] = []
     lines: Sequence[str] = ()
     try:
@@ -230,7 +230,7 @@ async def write(host: Host) -> None:
 
 
 def _sections(host: Host) -> list[str]:
-    """The sections of MEMORY.md that something stands in."""
+    """Return the sections of MEMORY.md that contain statements."""
     memory = host.memory
     corpus, path = Corpus(memory.workspace, memory.settings, host.note_bytes), memory.workspace.memory_file
     stated = corpus.statements(path.name) if path.name in corpus.paths else []
@@ -240,7 +240,7 @@ def _sections(host: Host) -> list[str]:
 async def edit(host: Host, place: Place) -> None:
     """Open the note at the line in the editor; the panel comes back when that ends.
 
-    What this memory wrote meanwhile and the editor saved over is shown, and put back if that is wanted.
+    Writes by this memory that the editor overwrote meanwhile are shown, and restored on request.
     """
     held, path, format_ = await host.ask(partial(file_of, host.memory, place.path))
     if format_:

@@ -26,10 +26,10 @@ from commonplace.panel.search import Field, SearchPane
 if TYPE_CHECKING:
     from commonplace.panel.health import Examine
 
-# What `--theme` takes: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
+# Values of `--theme`: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
 THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
 _KEY = 9  # cells of a key where all are listed
-WIDE = 100  # columns from which two parts of a pane stand beside each other
+WIDE = 100  # columns from which a pane has two parts side by side
 
 
 class Name(Static):
@@ -120,7 +120,7 @@ class Panel(Host):
         await self.action_go("search")
 
     def _made(self, name: str) -> Pane:
-        """Make a pane once it is gone to, and load what it takes: the start waits for none."""
+        """Make a pane when it is first opened, and import its module; the start loads no pane."""
         if name == "timeline":
             from commonplace.panel.timeline import TimelinePane
 
@@ -301,5 +301,5 @@ class Panel(Host):
 
 
 def _is_light(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal says that its background is light (COLORFGBG, as rxvt and Konsole set it)."""
+    """Return whether the terminal's background is light (COLORFGBG, as rxvt and Konsole set it)."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")

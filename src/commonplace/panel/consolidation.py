@@ -26,7 +26,7 @@ _HAPPENS: Mapping[str, str] = {
     "supersede": "a new line takes the place of one that is struck",
     "expire": "is struck, and nothing takes its place",
 }
-# What a plan without a language model gives as its reasons.
+# The reasons in a plan made without a language model.
 _REASONS: Mapping[str, str] = {
     "say the same": "they say the same",
     "valid-until has passed": "the last day it names for itself has passed",
@@ -56,7 +56,7 @@ async def review(host: Host) -> None:
 
 
 def _about(shown: Consolidation) -> Iterator[Content]:
-    """What stands below the proposals: what was refused, what a model is needed for, all changes together."""
+    """Yield the lines below the proposals: refusals, warnings, statements that need a model, the diff."""
     for rejection in shown.rejected:
         told = " ".join([rejection.operation.op, *rejection.operation.targets])
         yield text.joined(("refused", "bold"), told, rejection.reason)

@@ -20,7 +20,7 @@ from commonplace.panel.rows import Row, Rows
 from commonplace.render import count
 
 _Answer = TypeVar("_Answer")
-_AROUND = 6  # lines of a window beside its list, and of the screen
+_AROUND = 6  # lines of a window around its list, and of the screen
 
 
 class Listed(ModalScreen[_Answer]):
@@ -60,7 +60,7 @@ class Review(Listed[bool]):
     ]
 
     def __init__(self, title: str, lines: Sequence[Content], question: str, hang: int = 0) -> None:
-        """Take what is shown, and the question; without one there is nothing to agree to.
+        """Take the lines to show, and the question; without one the dialog can only be closed.
 
         Lines that do not fit go on `hang` cells further in.
         """
@@ -85,12 +85,12 @@ class Review(Listed[bool]):
 
 
 class Choice(Listed[object]):
-    """One of several; None for none."""
+    """A choice of one row; None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
 
     def __init__(self, title: str, rows: Sequence[Row], at: int = 0) -> None:
-        """Take the rows to choose from, and the one that the cursor is on; -1 for none."""
+        """Take the rows to choose from, and the index of the one under the cursor (-1: no row)."""
         super().__init__()
         self._title, self._rows, self._at = title, rows, at
 
@@ -112,12 +112,12 @@ class Choice(Listed[object]):
         self.dismiss(row.value if row else None)
 
     def action_leave(self) -> None:
-        """Take none."""
+        """Cancel; the result is None."""
         self.dismiss(None)
 
 
 class Marking(Listed[tuple[object, ...]]):
-    """Rows of which a person marks those that are to be written, all of them at first; empty for none."""
+    """Rows of which a person marks those to write, all of them at first; empty if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", priority=True),
@@ -174,7 +174,7 @@ class Marking(Listed[tuple[object, ...]]):
             self._show()
 
     def action_mark_all(self) -> None:
-        """Mark all, or none where all are marked."""
+        """Mark all rows, or unmark all if all are marked."""
         self._marked = set() if len(self._marked) == len(self._every) else set(self._every)
         self._show()
 
@@ -183,17 +183,17 @@ class Marking(Listed[tuple[object, ...]]):
         self.dismiss(tuple(value for value in self._every if value in self._marked))
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Cancel; the result is empty."""
         self.dismiss(())
 
 
 class Line(ModalScreen[str]):
-    """One line of text; empty for none."""
+    """One line of text; empty if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
 
     def __init__(self, title: str, hint: str) -> None:
-        """Take what is asked, and an example."""
+        """Take the question, and an example."""
         super().__init__()
         self._title, self._hint = title, hint
 
@@ -210,12 +210,12 @@ class Line(ModalScreen[str]):
         self.dismiss(event.value.strip())
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Cancel; the result is empty."""
         self.dismiss("")
 
 
 class Wording(ModalScreen[str | None]):
-    """A statement written anew; empty where nothing is to stand in its place, None for none."""
+    """A new wording of a statement; empty to strike it without a replacement, None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "take", priority=True),
@@ -223,7 +223,7 @@ class Wording(ModalScreen[str | None]):
     ]
 
     def __init__(self, title: str, former: str) -> None:
-        """Take the statement as it stands."""
+        """Take the present statement."""
         super().__init__()
         self._title, self._former = title, former
 
@@ -251,7 +251,7 @@ class Wording(ModalScreen[str | None]):
         self.dismiss(self.query_one(TextArea).text.strip())
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Cancel; the result is None."""
         self.dismiss(None)
 
 
@@ -294,7 +294,7 @@ class Draft(NamedTuple):
 
 
 class Entry(ModalScreen[Draft | None]):
-    """A new entry; None for none."""
+    """A new entry; None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "take", priority=True),
@@ -334,7 +334,7 @@ class Entry(ModalScreen[Draft | None]):
             heading.suggester = self._sections if event.value else None
 
     def action_take(self) -> None:
-        """Take what was written; of an empty text nothing."""
+        """Return the draft; None if its text is empty."""
         body = self.query_one(TextArea).text.strip()
         long_term, tentative = (
             self.query_one(f"#{name}", Checkbox).value for name in ("long_term", "tentative")
@@ -343,7 +343,7 @@ class Entry(ModalScreen[Draft | None]):
         self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Cancel; the result is None."""
         self.dismiss(None)
 
 
@@ -376,7 +376,7 @@ class Paths(Suggester):
 
 
 class Located(NamedTuple):
-    """A path, and a name for what lies there, empty for none; what is wrong, if they were refused."""
+    """A path, an optional name for its contents, and the error if the two were refused."""
 
     path: str = ""
     name: str = ""
@@ -387,14 +387,14 @@ _NOTHING = Located()
 
 
 class Location(ModalScreen[Located | None]):
-    """A path, and a name where one can be given; None for none."""
+    """A path, and a name where one can be given; None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
 
     def __init__(
         self, title: str, hint: str, name: str = "", typed: Located = _NOTHING, *, folders: bool = False
     ) -> None:
-        """Take what is asked, an example, what a name would be, what is typed; complete `folders` alone."""
+        """Take the question, an example, a label of the name, former input; complete `folders` alone."""
         super().__init__()
         self._title, self._hint, self._named = title, hint, name
         self._typed, self._folders = typed, folders
@@ -414,11 +414,11 @@ class Location(ModalScreen[Located | None]):
             yield Static(text.plain(keys, "bold"), markup=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take what was typed; without a path nothing."""
+        """Return the typed path and name; None without a path."""
         event.stop()
         path, *name = (field.value.strip() for field in self.query(Input))
         self.dismiss(Located(path, "".join(name)) if path else None)
 
     def action_leave(self) -> None:
-        """Take nothing."""
+        """Cancel; the result is None."""
         self.dismiss(None)

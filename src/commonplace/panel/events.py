@@ -1,4 +1,4 @@
-"""What is done in a memory as the live feed shows it: the last events, newest first."""
+"""The events of a memory as the live feed shows them: the last ones, newest first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Events:
     """The events so far; used from one thread at a time."""
 
     def __init__(self, memory: Memory) -> None:
-        """Read nothing yet."""
+        """Start with an empty list; reading comes later."""
         self._memory = memory
         self._events: list[Event] = []
 

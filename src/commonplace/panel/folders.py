@@ -31,7 +31,7 @@ async def add(host: Host) -> None:
 
 
 async def _added(host: Host) -> Collection | None:
-    """Ask for a folder until it can be added, and add it; None where nothing more is typed."""
+    """Ask for a folder until it can be added, and add it; return None if the dialog is cancelled."""
     title, hint = "Search a further folder as well: Markdown, or code", "its path, such as ../recipes"
     name, root, typed = "its name (may stay empty: the folder's own)", host.memory.workspace.root, Located()
     while asked := await host.push_screen_wait(Location(title, hint, name, typed, folders=True)):

@@ -19,7 +19,7 @@ from commonplace.render import count, screen
 from commonplace.types import Finding, Status
 from commonplace.types.results import LEVEL_NAMES
 
-_DAYS = 30  # of which use is told
+_DAYS = 30  # of use that are shown
 _MOST = 10  # questions, and notes
 Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]
 _MARKS: Mapping[str, tuple[str, str]] = {
@@ -36,7 +36,7 @@ class HealthPane(Pane):
     NAME = "health"
 
     def __init__(self, examine: Examine) -> None:
-        """Take what examines the workspace, which asks nothing of other machines."""
+        """Take the function that examines the workspace without the network."""
         super().__init__(id=self.NAME)
         self._examine = examine
 
@@ -93,7 +93,7 @@ def _status_rows(status: Status) -> Iterator[Row]:
 
 
 def _use_rows(memory: Memory, today: date) -> tuple[list[Row], list[Row]]:
-    """What was asked lately and what that took; what found nothing, and what is never found."""
+    """Return rows of recent use with its costs, and rows of unanswered questions and notes never found."""
     try:
         used = memory.usage(_DAYS)
         since = clock.began(today - timedelta(_DAYS - 1))

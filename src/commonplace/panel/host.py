@@ -1,4 +1,4 @@
-"""What every pane stands on: the memory, work in threads, the line that says what happened."""
+"""The base of every pane: the memory, work in threads, the message line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Host(App[None]):
         self.provenance = Provenance("agent", agent) if agent else None
 
     async def ask(self, job: Callable[[], _Result]) -> _Result:
-        """Run a job that may take long in a thread, which nobody waits for who quits meanwhile."""
+        """Run a long job in a thread and return its result; quitting does not wait for it."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
 
@@ -74,7 +74,7 @@ class Host(App[None]):
             self.tell(f"unexpected {type(error).__name__}: {error}", wrong=True)
 
     def tell(self, message: str, *, wrong: bool = False) -> None:
-        """Say what happened on the line for it, while there is one."""
+        """Show a message on the message line while the application runs."""
         if not self.is_running:
             return
         said = screen.shorten(screen.one_line(redact(message)[0]), _LONGEST)
@@ -93,14 +93,14 @@ class Host(App[None]):
 
     @property
     def closed(self) -> str:
-        """Why nothing can be set up from here; empty where it can."""
+        """Return why setup is not allowed here; empty if it is."""
         workspace = self.memory.workspace
         if self.provenance or workspace.reader is not None:
             return "an agent sets nothing up"
         return "" if os.access(workspace.root, os.W_OK) else "this workspace is only read"
 
     def note_bytes(self, path: str) -> bytes | None:
-        """Return the bytes of a note of the workspace, None for none."""
+        """Return the bytes of a note of the workspace; None if it is missing."""
         return read(self.memory.workspace, path)
 
 
@@ -123,7 +123,7 @@ class Pane(Vertical):
 
     @property
     def place(self) -> Place | None:
-        """What an action is about: the row under the cursor of the list in focus, or else of the main one."""
+        """Return the place for an action: the row under the cursor of the focused list or of the main one."""
         focused = self.app.focused
         if isinstance(focused, Rows) and self in focused.ancestors and focused.place:
             return focused.place

@@ -45,7 +45,7 @@ OF_PANES: Mapping[str, Mapping[str, str]] = {
     },
 }
 _SHOWN = ("e", "c", "d", "n", "?", "q")
-_OF_NOTES = ("e", "c", "d")  # which there are none of in Setup
+_OF_NOTES = ("e", "c", "d")  # which Setup lacks
 _SHORT = {"e": "edit", "c": "correct", "d": "forget", "n": "new", "?": "keys", "q": "quit", "f": "factors",
           "s": "struck", "[ ]": "day", "g": "go to", "h": "history", "u": "undo", "r": "review",
           "a": "add folder", "i": "bring in", "x": "export"}  # fmt: skip

@@ -34,7 +34,7 @@ class LivePane(Pane):
     NAME = "live"
 
     def __init__(self, host: Host) -> None:
-        """Follow nothing yet."""
+        """Prepare the feed; following starts later."""
         super().__init__(id=self.NAME)
         self._host, self._events = host, Events(host.memory)
         self._stop, self._lock = threading.Event(), threading.Lock()

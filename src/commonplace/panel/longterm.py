@@ -29,7 +29,7 @@ class MemoryPane(Pane):
     NAME = "memory"
 
     def __init__(self, host: Host) -> None:
-        """Show nothing yet."""
+        """Start empty."""
         super().__init__(id=self.NAME)
         self._path = host.memory.workspace.memory_file.name
 

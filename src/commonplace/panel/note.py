@@ -38,7 +38,7 @@ class NoteView(Vertical):
         return self.query_one(Rows)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Empty the title and the lines."""
         self._title("")
         self.lines.put(())
 

@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a row shows and what it stands for; without a value the cursor passes over it.
+    """The text and the value of a row; without a value the cursor passes over it.
 
     Lines that do not fit go on `hang` cells further in.
     """
@@ -77,11 +77,11 @@ class Rows(OptionList):
 
     @property
     def place(self) -> Place | None:
-        """What the row under the cursor is about."""
+        """Return the place of the row under the cursor."""
         return self.row.place if self.row else None
 
     def put(self, rows: Iterable[Row], at: int | None = None) -> None:
-        """Show other rows, the cursor at one of them (-1: at none), or else where it was, by its value."""
+        """Show other rows; set the cursor to index `at` (-1: no row), else to the former value if present."""
         former, place = self.row, self.highlighted or 0
         self.rows = list(rows)
         self._fill()

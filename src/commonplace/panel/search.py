@@ -32,7 +32,7 @@ _LINES = 3  # that a hit says where no word of the question is in it
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What was asked: while it is typed nothing is asked of other machines, and no model reads hits again."""
+    """A question; while it is typed, only this machine is used and hits are not reranked by a model."""
 
     text: str
     in_full: bool = False
@@ -58,7 +58,7 @@ class SearchPane(Pane):
     NAME = "search"
 
     def __init__(self, host: Host) -> None:
-        """Ask nothing yet."""
+        """Start without a question."""
         super().__init__(id=self.NAME)
         self._host = host
         self._timer: Timer | None = None
@@ -119,7 +119,7 @@ class SearchPane(Pane):
             self.host.act(self._answer(), "search")
 
     async def _answer(self) -> None:
-        """Answer what waits, until nothing does; an answer that somebody asked past is dropped."""
+        """Answer the waiting question until the queue is empty; drop answers to superseded questions."""
         try:
             while (question := self._waiting) is not None:
                 self._waiting = None
@@ -197,9 +197,9 @@ def _state(result: SearchResult | None) -> str:
 
 
 def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
-    """A hit: what it is about; where, when, how sure, in which collection; what it says.
+    """Return the row of a hit: title; place, date, score, collection; an excerpt.
 
-    That is its line with the most matches, or its first lines where none has any.
+    The excerpt is the line with the most matches, or the first lines if no line matches.
     """
     names = [hit.title, *hit.headings]
     title = " › ".join(dict.fromkeys(screen.one_line(name) for name in names if name))

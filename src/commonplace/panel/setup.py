@@ -24,7 +24,7 @@ from commonplace.panel.rows import Row, Rows
 from commonplace.render import count
 
 _NAME, _HERE = 18, len("on this machine")  # cells of a column
-# What is done by a key, and by `enter` on its row.
+# Actions with a key, which `enter` on the row runs too.
 DOING: Mapping[str, tuple[str, str, Callable[[Host], Coroutine[Any, Any, None]]]] = {
     "add": ("a", "search a further folder as well", folders.add),
     "import": ("i", "bring in what another memory holds", transfer.bring_in),
@@ -65,7 +65,7 @@ class SetupPane(Pane):
             self.do(kind, name)
 
     def do(self, kind: str, name: str = "") -> None:
-        """Do something, unless nothing may be set up from here."""
+        """Run an action, unless setup is not allowed here."""
         if self.host.closed:
             self.host.tell(self.host.closed, wrong=True)
         elif kind in DOING:

@@ -1,6 +1,6 @@
 """Foreign text as the panel shows it: never markup, never a control sequence; words marked, diffs coloured.
 
-Styles are bold, underline, strike and colours of the theme, so that nothing is told by a colour alone.
+Styles are bold, underline, strike and colours of the theme; colour alone never carries a meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What another memory holds brought in, and all notes written into one file."""
+"""Import of another memory, and export of all notes to one file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def bring_in(host: Host) -> None:
 
 
 async def _source(host: Host) -> tuple[Kind | None, Path]:
-    """Ask for a path until something lies there, and what it is where nothing says it; None for no kind."""
+    """Ask for a path until it exists, and for its kind if unclear; return None as the kind if cancelled."""
     title, hint, typed = (
         "Bring in what another memory holds",
         "its file or folder, such as ~/.openclaw",
