@@ -1,1 +1,1 @@
-"""The command line: a command parses, calls the façade, renders; nothing is imported before its time."""
+"""The command line: a command parses, calls the façade, renders; modules are imported on first use."""

@@ -123,7 +123,7 @@ class Application(Group):
         return acting.command(cmd_name)
 
     def abouts(self, ctx: click.Context) -> list[tuple[str, str]]:
-        """Return the commands with what each does, from the table alone: none is imported."""
+        """Return (name, summary) of each command, from the table alone, without importing any."""
         return [(name, about) for group in COMMANDS.values() for name, (_, about) in group.items()]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -154,7 +154,7 @@ class Application(Group):
         standalone_mode: bool = True,
         **extra: Any,  # noqa: ANN401 - click's signature
     ) -> NoReturn:
-        """Parse, run, exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 4 no model set, 130 Ctrl-C."""
+        """Parse, run, exit: 0 found, 1 error, 2 wrong usage, 3 no result, 4 no model set, 130 Ctrl-C."""
         state = State()
         if "_COMMONPLACE_COMPLETE" in os.environ:
             from commonplace.cli import completion  # which says how bash takes what it is offered

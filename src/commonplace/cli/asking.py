@@ -117,7 +117,7 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")
 
 
-# What the text for a system prompt has no use for.
+# Options that the text for a system prompt does not use.
 _PLACED = ("message", "--budget", "--files", "--session", "--forget", "--now", "--json", "--report")
 _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
 
@@ -197,12 +197,12 @@ def prompt(
 
 
 def prompt_answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:
-    """Compose what a prompt prints that another program was asked for."""
+    """Compose the output of `prompt` for a request from another process."""
     return {"printed": _compose_prompt(service.memory, request)}
 
 
 def _compose_prompt(memory: Memory, request: Mapping[str, Any]) -> Printed:
-    """Compose the block, and what is said beside it: its size; for a report what is in it and what is not."""
+    """Compose the block, and the notes on it: its size; with `report` its parts and those left out."""
     from datetime import date
 
     from commonplace.agent.context import ContextBuilder
@@ -230,13 +230,13 @@ def _compose_prompt(memory: Memory, request: Mapping[str, Any]) -> Printed:
 
 
 def _instructions(ctx: click.Context, language: Language) -> str:
-    """The text for a system prompt, in the language of long-term memory where nothing else is said."""
+    """Return the text for a system prompt; `auto` takes the language of long-term memory."""
     from commonplace.agent import instructions
 
     like = ""
     if language == "auto":
         from commonplace.agent.store import MemoryStore
 
-        with suppress(CommonplaceError):  # no workspace, or none that can be read: the environment says it
+        with suppress(CommonplaceError):  # no readable workspace: the environment decides
             like = MemoryStore(session.open_memory(ctx)).read_long_term()
     return instructions.text(language, like)

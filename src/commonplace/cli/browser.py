@@ -22,7 +22,7 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 def show_page(server: Running, token: Secret, *, opens: bool = True) -> None:
-    """Open the page of a server, or print its address where no browser can be started, or none is to be.
+    """Open the page of a server, or print its address if `opens` is false or no browser can be started.
 
     The server's own key says that it is a program of the user that lets the browser in. Raises ConfigError
     where the server does not answer, or is not reached by loopback.
@@ -34,7 +34,7 @@ def show_page(server: Running, token: Secret, *, opens: bool = True) -> None:
 
 
 def show_page_soon(server: Running, token: Secret) -> None:
-    """Open it from a thread: the server that is asked for the code is about to serve in this one."""
+    """Open it from a thread, since the server that must issue the code is about to serve in this one."""
 
     def show() -> None:
         try:
@@ -46,7 +46,7 @@ def show_page_soon(server: Running, token: Secret) -> None:
 
 
 def _code(server: Running, token: Secret) -> str:
-    """A new code of a server; nothing is sent beyond loopback. Raises ConfigError."""
+    """Request a new code of a server, by loopback only. Raises ConfigError."""
     from http.client import HTTPConnection, HTTPException
 
     from commonplace.servers.access import is_loopback

@@ -136,7 +136,7 @@ class _Talk:
 
 
 def _lines() -> Iterator[str]:
-    """What is typed, with a prompt on a terminal; otherwise the lines of standard input."""
+    """Yield typed lines, with a prompt, on a terminal; otherwise the lines of standard input."""
     if sys.stdin is None:
         return
     if not session.is_terminal(sys.stdin):
@@ -145,7 +145,7 @@ def _lines() -> Iterator[str]:
         return
     from contextlib import suppress
 
-    with suppress(ImportError):  # where there is one, a line can be edited and called back
+    with suppress(ImportError):  # with readline, a line can be edited and called back
         import readline  # noqa: F401
     while True:
         try:

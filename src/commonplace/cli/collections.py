@@ -1,4 +1,4 @@
-"""`collection …` and `context …`: folders beside the workspace's own, and what describes notes."""
+"""`collection …` and `context …`: folders outside the workspace, and descriptions of notes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from commonplace.cli.options import command
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# What to do with the script, by shell.
+# How to install the script, by shell.
 SHELLS: Mapping[str, str] = {
     "bash": "add to ~/.bashrc:\n\n  eval \"$(commonplace completion bash)\"",
     "zsh": "add to ~/.zshrc, below compinit:\n\n  eval \"$(commonplace completion zsh)\"",

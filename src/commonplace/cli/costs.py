@@ -83,7 +83,7 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A cache as it is told: its name, its file, how many entries and bytes, what bounds it, by model.
+    """A cache as listed: its name, file, entries, bytes, limit, and entries by model.
 
     `limit` is in words.
     """

@@ -73,7 +73,7 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
 def examination_of(
     folder: str | None, agent: str | None, *, offline: bool
 ) -> tuple[Case, Iterator[tuple[str, list[Finding]]]]:
-    """Return what is examined, and its groups of findings; an `agent` is told of its own."""
+    """Return the case, and its groups of findings; an `agent` gets those on its own memory."""
     from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
@@ -103,7 +103,7 @@ def _doors(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _hooks(now_s: float) -> Iterator[Finding]:
-    """Tell what the last hook that went wrong met, which it said to nobody."""
+    """Yield the trouble that a hook recorded lately, since hooks do not print errors."""
     from commonplace.cli import hook
     from commonplace.types import Finding
 

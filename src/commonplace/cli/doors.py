@@ -1,4 +1,4 @@
-"""What a warm server answers by name: the commands of a shell that it saves from loading the engine."""
+"""Operations of a warm server for commands of a shell, which then need not load the engine."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _hook(service: Service, request: Mapping[str, Any]) -> object:
 def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> Reply:
     """Answer an event that a client waits for; by words alone as long as the models are not loaded.
 
-    What the hook gave up waiting for is not noted as given, since it has asked full text by then: the next
-    message brings it, as it brings what the models find where they were not loaded yet.
+    An answer after the hook's deadline does not count as given, since the hook used full text by then: the
+    next message brings it, as it brings the models' hits if the models were not loaded yet.
     """
     from commonplace.cli import hook
     from commonplace.servers.local_server import Reply

@@ -117,7 +117,7 @@ def _edit(note: _Note) -> int:
             failures.warn(sentence)
         is_back = found is not None and _offer(note, editing, found)
     is_changed = not is_same or is_back
-    if is_changed and note.memory.status().notes:  # a first sync takes its time, and is asked for
+    if is_changed and note.memory.status().notes:  # a first sync is slow, and left to `index`
         index.run(note.memory)
         session.note("the index is up to date")
     if editing.trouble and not is_back:

@@ -71,7 +71,7 @@ def export(ctx: click.Context, target: str | None, form: str | None, private: bo
     elif session.is_terminal(sys.stdout):
         session.write(exported.data.decode("utf-8", "replace").rstrip("\n"))
     elif form == "md" and _is_pipe():
-        # Whoever reads a pipe may be a model; a file that output is directed to holds the notes as they are.
+        # The reader of a pipe may be a model; a file that output is directed to holds the notes as they are.
         session.write_recalled(exported.data.decode("utf-8", "replace").rstrip("\n"), memory.settings)
     else:
         sys.stdout.buffer.write(exported.data)

@@ -34,7 +34,7 @@ def end(error: BaseException, *, debug: bool = False) -> int:
 def flush(code: int) -> int:
     """Write out what is still buffered; return the exit code, which is another one where that fails.
 
-    What failed before is not told again.
+    A failure that was reported before is not repeated.
     """
     try:
         sys.stdout.flush()

@@ -57,7 +57,7 @@ class Flag(NamedTuple):
 
 
 class State:
-    """What the options before the command said; those after it win."""
+    """The options given before the command; those after it win."""
 
     def __init__(self) -> None:
         self.workspace: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ SERVING = (
         "Answer with JSON beside the text; many clients show models that alone.",
     ),
 )  # fmt: skip
-# Options of a search of which one alone may be given, beside those that set one field.
+# Groups of search options that exclude each other, in addition to those that set the same field.
 EXCLUDING = (("--full", "--layer"),)
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (

@@ -165,7 +165,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
 
 
 def _described(request: Request) -> str:
-    """Who asked for what, and when."""
+    """Describe a request on one line: code, time, agent, kind and value."""
     value = screen.one_line(request.value)
     who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"
     return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {request.kind}: {value}"
@@ -224,7 +224,7 @@ def _offers(ctx: click.Context, query: str) -> list[Offer]:
 
 
 def _numbers(answer: str, most: int) -> Iterator[int]:
-    """The numbers that a list such as 1,3-5 names. Raises UsageError for one that is none."""
+    """Yield the numbers in a list such as 1,3-5. Raises UsageError for a part outside 1 to `most`."""
     for part in filter(None, answer.replace(" ", ",").split(",")):
         first, _, last = part.partition("-")
         last = last or first
@@ -234,7 +234,7 @@ def _numbers(answer: str, most: int) -> Iterator[int]:
 
 
 def _unfinished(memory: Memory) -> str:
-    """What was begun and is not done, in the words of who asked; empty for nothing."""
+    """List the requests that were begun and not finished, in their own words; empty without any."""
     from commonplace.edit.forget import journal
     from commonplace.redaction.redact import public
 

@@ -1,9 +1,9 @@
 """`commonplace hook`: an event of a coding client's session, read from standard input.
 
-Whatever happens, the exit code is 0 and nothing is said about trouble: an agent must not stop, and its user
-must not lose a message, because of a memory. The last trouble is kept where `doctor` finds it. Events that a
-client waits for have a deadline that fits the machine: a warm server answers them, otherwise full text does.
-What came too late is counted, and given with the next message. All others are handed over and not waited for.
+On any trouble the exit code is still 0 and no error is printed: an agent must not stop, and its user must not
+lose a message, because of a memory. The last trouble is kept for `doctor`. Events that a client waits for
+have a deadline that fits the machine: a warm server answers them, otherwise full text does. Late answers are
+counted, and given with the next message. All other events are passed on without waiting for the result.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def parse(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def is_called(arguments: Sequence[str]) -> bool:
-    """Tell whether the command is `hook`, whatever its options are, and nobody wants help or a traceback.
+    """Tell whether the command is `hook`, with any options except those for help or a traceback.
 
-    Where an option lacks its value, `hook` stands in the place of that; a client gives it no terminal.
+    If an option lacks its value, `hook` was parsed as that value; a client gives it no terminal.
     """
     if {"-h", "--help", "--debug"} & {*arguments}:
         return False
@@ -80,9 +80,9 @@ def is_called(arguments: Sequence[str]) -> bool:
 
 
 def run_quietly(command: Callable[[], object]) -> int:
-    """Run what click makes of arguments that `parse` leaves to it, and return 0 whatever it says of them.
+    """Run click on arguments that `parse` does not handle; return 0 whatever it reports.
 
-    What a hook answers does not come by way of `sys.stdout`.
+    The answer of a hook is not written through `sys.stdout`, which is redirected here.
     """
     import io
     from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -116,7 +116,7 @@ def run(
     tell: Tell = lambda how: None  # noqa: E731
     try:
         event = _read(None if debug else began + limit_s)
-        if STARTS in event:  # once a session, and nobody has written anything yet
+        if STARTS in event:  # once a session, before the user wrote anything
             limit_s *= STARTING
         if any(one.encode() in event for one in ANSWERED):
             tell = _watched(workspace, name, event, is_named=is_named)
@@ -136,7 +136,7 @@ def run(
         if debug:
             raise
         tell(DONE)  # what went wrong is kept: it was not too late
-        # Of what nobody foresaw the words may be those of a tool, or of its user.
+        # The text of an unforeseen error may quote a tool or its user.
         is_ours = type(error).__module__ == "commonplace.base.errors"
         note_trouble(str(error) if is_ours else type(error).__name__)
     return 0
@@ -167,7 +167,7 @@ def trouble_file() -> Path:
 
 
 def note_trouble(text: str) -> None:
-    """Keep what went wrong in the place of what did before; nothing is said where that fails as well."""
+    """Replace the recorded trouble; a failure of that is silent."""
     try:
         from commonplace.base import paths
         from commonplace.cli import failures
@@ -182,7 +182,7 @@ def note_trouble(text: str) -> None:
 
 
 def _read(end: float | None) -> bytes:
-    """The event, on one line, as far as it is there by the end; nothing for one that is too long.
+    """Return the event on one line, as far as it has arrived by `end`; empty if it is too long.
 
     A client may leave its end of the pipe open: what reads as a whole event is taken all the same.
     """
@@ -196,7 +196,7 @@ def _read(end: float | None) -> bytes:
 
 
 def _has_more(data: bytearray, end: float | None) -> bool:
-    """Whether there is more to read, or the end of it; waits for that."""
+    """Wait for input, or the end of it; return whether there is any."""
     from select import select
 
     waits = [] if end is None else [max(0.0, end - time.monotonic())]
@@ -228,7 +228,7 @@ def _end_at(end: float) -> None:
 
 
 def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named: bool) -> bytes | None:
-    """What a warm server answers; None where none does."""
+    """Return the answer of a warm server; None without one."""
     connection = local.connect(root, wait_s)
     if connection is None:
         return None
@@ -248,7 +248,7 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
 
 
 def _without_server(root: str, agent: str, data: bytes, tell: Tell, *, is_named: bool) -> None:
-    """Answer an event in this process, by full text; or in another one, where nobody waits."""
+    """Answer an event in this process, by full text; or in a child process if the client does not wait."""
     # At once, before all else is imported: reading JSON takes a third of what the client waits for. None
     # writes the letters of a name in another way than as they are.
     is_answered = any(name.encode() in data for name in ANSWERED)
@@ -278,7 +278,7 @@ def _without_server(root: str, agent: str, data: bytes, tell: Tell, *, is_named:
         given()
 
 
-# Without a server nothing is embedded and no model loaded while a client waits.
+# Without a server, texts are not embedded and models not loaded while a client waits.
 _WORDS_ALONE = {"embedding.provider": "none", "search.rerank": "off", "index.sync_on_search": False}
 
 
@@ -349,6 +349,6 @@ def _forked() -> bool:
 
 
 def _print(output: bytes) -> None:
-    """Write an answer at once: all of it or nothing."""
+    """Write an answer in one call, so that it is never cut."""
     if output:
         os.write(1, output + b"\n")

@@ -61,7 +61,7 @@ def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, show: boo
 
 
 def _tell(done: Import, kind: Kind, path: Path) -> None:
-    """Say beside the result what was left out, what somebody should know, and what it came to."""
+    """Report to standard error the files left out, the remarks, and the totals."""
     for left in done.left_out[:_TOLD]:
         failures.warn(screen.one_line(f"left out: {left.path}: {left.reason}"))
     if (more := len(done.left_out) - _TOLD) > 0:

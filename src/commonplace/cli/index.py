@@ -255,7 +255,7 @@ def usage(
 
 
 def _answer_uses(ctx: click.Context, memory: Memory, most: int, form: str) -> None:
-    """Say what was asked and opened last."""
+    """Print the last searches, recalls and reads."""
     from commonplace.upkeep import activity
 
     uses = activity.lately(memory, most, ("search", "recall", "get"))

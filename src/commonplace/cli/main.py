@@ -48,7 +48,7 @@ def main() -> NoReturn:
     """Run the program on the arguments of the process."""
     gc.set_threshold(50_000)  # hardly anything here is a cycle: looking for more takes 6 % of a build
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started us; what is said to it is said to nobody
+        if getattr(sys, name) is None:  # closed by our parent; its output is discarded
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
         # Notes are UTF-8 whatever the locale says; names of files that are not come out as they are.
         getattr(sys, name).reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -65,7 +65,7 @@ def main() -> NoReturn:
 
     code = shortcut.run(sys.argv[1:])
     if code is not None:
-        # At once: taking the interpreter apart would take 10 ms, and nothing is left open.
+        # At once: ending the interpreter would take 10 ms, and no file or thread is left to close.
         os._exit(failures.flush(code))
     ends: list[int] = []  # the exit code, once the command has come to its end
     # Registered first and thus called last: a thread that loads a model in native code would be unwound

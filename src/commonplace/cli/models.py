@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 _TITLES = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
-_FIGURES_CELLS = 46  # beside the name of a model that was tried
-# What is shown of a trial as JSON, by kind.
+_FIGURES_CELLS = 46  # after the name of a model that was tried
+# Fields of a trial that are shown as JSON, by kind.
 _FIELDS = {
     "embedding": "provider model dimensions scripts seconds trouble",
     "llm": "provider model seconds tokens_in tokens_out trouble",
@@ -130,7 +130,7 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
 
 
 class Trials(NamedTuple):
-    """What was tried: embedding models, the active one first, the language model, the reranker."""
+    """Results of trials: embedding models, the active one first; the language model; the reranker."""
 
     embedding: Sequence[Trial] = ()
     llm: Trial | None = None
@@ -138,7 +138,7 @@ class Trials(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether one of those that are needed did not answer."""
+        """Tell whether the active embedding model, the language model or the reranker did not answer."""
         return any(trial.trouble for trial in (*self.embedding[:1], self.llm, self.reranking) if trial)
 
     def data(self) -> dict[str, object]:
@@ -169,7 +169,7 @@ class Trials(NamedTuple):
 
 
 def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trial | None:
-    """Try a language model that is named, or the one that is set. Raises ConfigError where none is."""
+    """Try a language model by its name, or the configured one. Raises ConfigError if there is neither."""
     chosen = selection.select_llm(name, settings.llm) if name else settings.llm
     if chosen.provider == NONE:
         raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
@@ -177,7 +177,7 @@ def _try_language_model(root: Path, settings: Settings, name: str | None) -> Tri
 
 
 def _try_reranker(root: Path, settings: Settings) -> Trial:
-    """Try the reranker that is set. Raises ConfigError where none is."""
+    """Try the configured reranker. Raises ConfigError without one."""
     with ledger(root) as opened:
         trial = probe.reranker(settings, opened)
     if trial is None:
@@ -212,7 +212,7 @@ _NO_ADDRESS = "needs an address"
 
 
 class Use(NamedTuple):
-    """Whether a provider can be used here, in words, and the one line that mends it if not."""
+    """Usability of a provider here: whether, in words, and the remedy in one line."""
 
     ready: bool
     state: str
@@ -221,7 +221,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A provider as it is listed; `role` is `active`, `stands in` or empty, `model` what it is used with."""
+    """A provider in the list; `role` is `active`, `stands in` (fallback) or empty, `model` the one in use."""
 
     kind: Kind
     name: str
@@ -251,7 +251,7 @@ def _embedders(settings: Embedding) -> Iterator[Listed]:
 
 
 def _rerankers(settings: Reranking) -> Iterator[Listed]:
-    """What is missing is set by `config set`, since `models use` chooses no reranker."""
+    """Yield the rerankers; remedies name `config set`, since `models use` chooses no reranker."""
     for row in _rows(RERANKERS, (settings.provider,)):
         role = "active" if row.name == settings.provider else ""
         use = _use(row, settings if role else None, row.keys)
@@ -330,7 +330,7 @@ def _key(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
 
 
 def _server(provider: str, base_url: str) -> Use:
-    """Whether somebody listens at an address of this machine; others are not asked."""
+    """Return whether a local server listens at an address; addresses of other machines are not tried."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -441,7 +441,7 @@ def _refused(table: str, tried: Trial) -> ConfigError:
 
 
 def _of_files(ctx: click.Context, table: str) -> Settings:
-    """The settings as files have them: what a variable says would not stand in the file that is written."""
+    """Return the settings of the files, without variables, whose values would not be in the file written."""
     prefix = f"COMMONPLACE_{table}_"
     environ = {name: value for name, value in os.environ.items() if not name.startswith(prefix)}
     return config.load(session.root_for_settings(ctx), environ, agent=session.agent(ctx))
@@ -452,7 +452,7 @@ def _write(
 ) -> None:
     """Write what has changed to the user's file, and say so if something stronger decides all the same.
 
-    What an agent is to have unset is written as its default: the tables of everybody would decide otherwise.
+    A value that is unset for an agent is written as its default; else the general tables would decide.
     """
     values, changes = {}, []
     agent = session.agent(ctx) or ""
@@ -548,7 +548,7 @@ def ledger(root: Path) -> Iterator[Ledger]:
 
 
 def try_llm(root: Path, settings: Settings) -> Trial | None:
-    """Try the language model of the settings, if there is one."""
+    """Try the language model of the settings; return None without one."""
     from commonplace.base.paths import Workspace
 
     return probe.llm(Workspace(root), settings)

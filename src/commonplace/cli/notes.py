@@ -16,7 +16,7 @@ from commonplace.config import workspaces
 from commonplace.render import count, reports, to_json
 from commonplace.render.screen import one_line
 
-_NAMED = 5  # notes that do not fit; of more the number is told
+_NAMED = 5  # notes that do not fit; of more, only the number is shown
 _NEIGHBOURS = click.IntRange(0, 1000)
 
 

@@ -1,4 +1,4 @@
-"""What may stand where a shell completes: notes, collections, agents, workspaces, sections, keys, files …"""
+"""Values that a shell completes: notes, collections, agents, workspaces, sections, keys, files …"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 400  # offers; a shell asks before it shows as many
 
 
 def find(kind: str, ctx: click.Context, typed: str) -> list[CompletionItem]:
-    """Return what may stand where some of it is typed, at most `MOST`; nothing where that cannot be told.
+    """Return at most `MOST` values that begin with `typed`; empty if they cannot be determined.
 
     Where files or folders may stand, the shell itself completes them.
     """

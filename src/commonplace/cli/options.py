@@ -89,7 +89,7 @@ class Command(click.Command):
             raise
 
     def _json_hint(self, error: click.UsageError) -> tuple[str, ...]:
-        """The other spelling of the option for JSON, if that is what was asked for; empty where it is not."""
+        """Return the wrong and right spelling of the option for JSON if it was meant; else empty."""
         names = {name for one in self.params for name in one.opts}
         spellings = ("--json", "--format json")
         for wrong, right in (spellings, spellings[::-1]):
@@ -109,7 +109,7 @@ class Command(click.Command):
         return f"{told}; a file is named with {files[0]}" if files and not taken else told
 
     def _dash_hint(self, ctx: click.Context, typed: Sequence[str]) -> tuple[str, str] | None:
-        """The first word with a dash that is no option, and how it is given."""
+        """Return the first word with a dash that is not an option, and how to pass it."""
         words = list(takewhile(lambda word: word != "--", typed)) if self.dashed else []
         for before, word in zip(["", *words], words, strict=False):
             if re.fullmatch(r"-[^\W\d_]{2,}\S*", word) and not before.startswith("--"):
@@ -257,12 +257,12 @@ def _attributes(flag: Flag) -> dict[str, Any]:
 
 
 def _excludes(flag: Flag) -> bool:
-    """Whether an option is one of several that set a field, of which one alone may be given."""
+    """Return whether an option shares its field with others, of which only one may be given."""
     return flag.value is not True
 
 
 def _choose(flag: Flag) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Make what sets the field of such an option. Raises click.UsageError beside another one."""
+    """Make the callback that sets the option's field. Raises click.UsageError if another is given."""
 
     def choose(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         if value and ctx.params.setdefault(flag.field, flag.value) != flag.value:
@@ -276,9 +276,9 @@ class _Number(click.FloatRange):
     """A number within bounds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - as click has it
-        """Read a number, which NaN is none of."""
+        """Read a number; NaN is refused."""
         number = super().convert(value, param, ctx)
-        if number != number:  # within any bounds, as it compares with nothing
+        if number != number:  # within any bounds, as all comparisons with it are false
             self.fail(f"{value!r} is not a number.", param, ctx)
         return float(number)
 
@@ -291,7 +291,7 @@ def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> d
 
 
 def span_days(text: str) -> int | None:
-    """Read a span of days or weeks, such as `7d` or `2w`; None for what is none."""
+    """Read a span of days or weeks, such as `7d` or `2w`; None for other text."""
     number, unit = text[:-1], text[-1:]
     if unit not in _UNITS or not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_SPAN:
         return None
@@ -373,7 +373,7 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def _meant(self, ctx: click.Context, word: str) -> str:
-        """What to type in place of a word that is no command."""
+        """Suggest a word for one that is not a command."""
         from difflib import get_close_matches
 
         names = self.list_commands(ctx)

@@ -48,7 +48,7 @@ def tui(ctx: click.Context, theme: str | None) -> None:
 
 
 def _examined(root: str, agent: str) -> Iterator[tuple[str, Sequence[Finding]]]:
-    """What `doctor --offline` finds of the workspace that is changed."""
+    """Yield the findings of `doctor --offline` on the workspace."""
     from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 

@@ -40,27 +40,27 @@ def references(hits: Sequence[Hit], home: str) -> list[str]:
 
 
 def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
-    """Return the same for the first passages of a timeline, of these workspaces beside the home."""
+    """Return the same for the first passages of a timeline, of these workspaces and the home."""
     return [
         f"{_workspace(one.path, names)}#{one.docid}:{one.start_line}-{one.end_line}" for one in moments[:MOST]
     ]
 
 
 def of_notes(notes: Sequence[NoteInfo], names: Collection[str]) -> list[str]:
-    """Return the same for the first notes of a list; nothing for one whose text another has as well."""
+    """Return the same for the first notes of a list; empty for one whose text another has as well."""
     named = [one.path if one.number else f"{_workspace(one.path, names)}#{one.docid}" for one in notes]
     count = Counter(named)
     return [name if count[name] == 1 else "" for name in named[:MOST]]
 
 
 def _workspace(path: str, names: Collection[str]) -> str:
-    """What a reference begins with for a path in one of these workspaces beside the home."""
+    """Return the prefix of a reference for a path in one of these workspaces; empty for the home."""
     name, colon, _ = path.partition(":")
     return f"{name}:" if colon and name in names else ""
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:
-    """Note what has a number; where that cannot be done there are no numbers, and nothing else is lost."""
+    """Record the numbered references; if writing fails, numbers are unavailable and the command goes on."""
     from contextlib import suppress
 
     from commonplace.base import records
@@ -73,7 +73,7 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a reference is the number of a hit: of one, two or three digits, said at a terminal."""
+    """Tell whether a reference is the number of a hit: one to three digits, given at a terminal."""
     is_digits = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     return is_digits and sys.stdout.isatty()
 

@@ -11,7 +11,7 @@ from typing import IO
 from commonplace.cli.session import is_terminal
 from commonplace.types.progress import Progress
 
-LINE_EVERY_S = 5.0  # how often a log without a terminal is told
+LINE_EVERY_S = 5.0  # interval of the lines in a log without a terminal
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def search(
     workspace: Sequence[str] = (),
     agent: str | None = None,
     everything: bool = False,
-    **options: Any,  # noqa: ANN401 - those of a request, and how hits are shown; None is what nobody said
+    **options: Any,  # noqa: ANN401 - those of a request, and of display; None: not given
 ) -> int:
     """Search, print, and return the exit code."""
     question = session.text_argument(words)
@@ -54,7 +54,7 @@ def search(
 
 
 def answer(service: Service, request: Mapping[str, Any]) -> dict[str, Printed]:
-    """Compose what a search prints that another program was asked for."""
+    """Compose the output of a search for a request from another process."""
     from datetime import date
 
     options, (out, err) = dict(request["options"]), request["screens"]
@@ -127,7 +127,7 @@ def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]
 def _notes(
     result: SearchResult, weaker: int, form: str, tokens: int, look: Look, *, explain: bool
 ) -> Iterator[str]:
-    """What is said beside a result: how much it is, which level answered; if asked, where the time went."""
+    """Yield the lines after a result: its size, the level that answered; with `explain`, the timings."""
     from commonplace.render import hits, screen
 
     if form == "text" or (form == "md" and not result.hits):

@@ -61,7 +61,7 @@ def hook(ctx: click.Context, deadline: int | None) -> None:
     from commonplace.cli import hook as events
 
     state = ctx.ensure_object(State)
-    folder = state.workspace[0] if state.workspace else None  # whatever is said, it must not fail
+    folder = state.workspace[0] if state.workspace else None  # must not fail, whatever is given
     ctx.exit(events.run(folder, state.agent, deadline=deadline))
 
 
@@ -123,9 +123,9 @@ def status(ctx: click.Context, show_token: bool, client_token: bool) -> None:
 
 
 def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
-    """The server of another workspace that serves this one as well, and which one that is.
+    """Return the server of another workspace that serves this one too, and that workspace's path.
 
-    An agent with memories of its own is told of none.
+    None for an agent with memories of its own.
     """
     from commonplace.servers import daemon
 
@@ -142,7 +142,7 @@ def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
 
 
 def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the servers of this workspace that are reached over a Unix socket answer."""
+    """Return the answers of the servers of this workspace that listen on a Unix socket."""
     from commonplace.servers import local
 
     root, answers = os.path.realpath(session.asking(ctx).root), []
@@ -198,11 +198,11 @@ _EXCLUDING = [
     ),
 ]  # fmt: skip
 
-WORKER = ("serve", "--worker")  # what makes this program answer searches beside a server
+WORKER = ("serve", "--worker")  # arguments that make this program a search worker of a server
 
 
 class _Serve(Group):
-    """`serve` alone serves; `stop` and `status` stand below it."""
+    """`serve` without a subcommand serves; `stop` and `status` are its subcommands."""
 
     def __init__(self) -> None:
         super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "", several=True)
@@ -288,7 +288,7 @@ def _serve(
 
 
 def _examined(root: str, agent: str, online: bool) -> list[Finding]:
-    """What `doctor` finds."""
+    """Return the findings of `doctor`."""
     from commonplace.cli import doctor
 
     return doctor.findings_of(root, agent, online)
@@ -334,7 +334,7 @@ def _begun(ctx: click.Context, port: int | None) -> Running:
 
 
 def _check_serves(ctx: click.Context, running: Running, port: int | None) -> None:
-    """Raise ConfigError where a server that runs is not the one that is asked for."""
+    """Raise ConfigError if a running server differs from the requested one."""
     reach = session.asking(ctx).reach()
     served = session.caller_of_note(running.asked).reach() if running.asked else reach
     roots = {os.path.realpath(root) for root in (served.home, *served.others.values())}
@@ -346,7 +346,7 @@ def _check_serves(ctx: click.Context, running: Running, port: int | None) -> Non
 
 
 def _work() -> None:
-    """Answer what a server hands on, over standard input and output."""
+    """Answer requests of a server over standard input and output."""
     from commonplace.servers import workers
 
     source, sink = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
@@ -356,14 +356,14 @@ def _work() -> None:
 
 
 def _operate(service: Service, name: str, values: Mapping[str, Any]) -> object:
-    """Answer an operation of `/api` for a server, in a process beside it."""
+    """Answer an operation of `/api` for a server, in a worker process."""
     from commonplace.servers.api import routes
 
     return routes.answer_beside(service, name, values)
 
 
 def _serve_locally(ctx: click.Context) -> None:
-    """Serve programs of this user until nobody needs it."""
+    """Serve programs of this user until idle."""
     import signal
 
     config.load(_home(ctx).root, agent=session.agent(ctx))
@@ -380,7 +380,7 @@ def _serve_locally(ctx: click.Context) -> None:
 
 
 def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
-    """What serves programs of this user; it ends when idle, unless `idle_s` is None."""
+    """Return the server for programs of this user; it ends when idle, unless `idle_s` is None."""
     from commonplace.servers.local_server import LocalServer
 
     root = session.asking(ctx).root
@@ -390,7 +390,7 @@ def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
 def _address(
     ctx: click.Context, host: str | None, port: int | None, token_file: str | None, *, anew: bool, open: bool
 ) -> Address:
-    """Where to listen and with which token, by the options and the settings where they say nothing."""
+    """Return the address to listen at and its token, from the options, else the settings."""
     from commonplace.servers.running import Address
 
     workspace, agent = _home(ctx), session.asking_agent(ctx)
@@ -409,7 +409,7 @@ def _address(
 
 
 def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
-    """Say what clients must send and where they find it; tokens themselves only where they are asked for."""
+    """Tell which token clients must send and where they find it; print tokens only with `show`."""
     place = server.token
     if not place:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
@@ -459,7 +459,7 @@ def _token(server: Running, place: str) -> str:
 
 
 def _secret(server: Running) -> Secret:
-    """The token of a server, from where it has it; NO_KEY where it asks for none. Raises ConfigError."""
+    """Return the token of a server from its source; NO_KEY without one. Raises ConfigError."""
     from commonplace.config.credentials import NO_KEY
     from commonplace.servers import access
 

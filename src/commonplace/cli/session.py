@@ -1,4 +1,4 @@
-"""What a command works with: the workspace asked for, and the terminal it writes to."""
+"""The context of a command: the workspace in use, and the terminal it writes to."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ AGENT_VARIABLE = "COMMONPLACE_AGENT"  # as `config` has it, whose import a warm 
 
 
 class Caller(NamedTuple):
-    """Who asks, and which memory: a workspace, whether somebody named it, and which others beside it.
+    """The caller, and the memory in use: a workspace, whether it was named, and further workspaces.
 
-    With `alone` it is that workspace and nothing else, whatever the agent reads beside it.
+    With `alone` it is that workspace only, whatever else the agent reads.
     """
 
     root: str
@@ -50,13 +50,13 @@ class Caller(NamedTuple):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a server must know of it, apart from workspace and agent."""
+        """Return the fields for a server, apart from workspace and agent."""
         fields = {"named": self.is_named, "beside": list(self.beside)}
         fields |= {"everything": self.everything, "alone": self.alone}
         return {name: value for name, value in fields.items() if value}
 
     def reach(self) -> Reach:
-        """Return the workspaces that are asked and written. Raises as `config.reach` does."""
+        """Return the workspaces to search and to write. Raises as `config.reach` does."""
         from pathlib import Path
 
         from commonplace import config
@@ -199,7 +199,7 @@ def agent(ctx: click.Context) -> str | None:
 
 
 def asking_agent(ctx: click.Context) -> str:
-    """Return the agent that asks, by the options or the environment; empty for none."""
+    """Return the calling agent, by the options or the environment; empty without one."""
     named = agent(ctx)
     return os.environ.get(AGENT_VARIABLE, "") if named is None else named
 
@@ -313,7 +313,7 @@ def note_paths(asking: Caller) -> list[str]:
 
 
 class Screen(NamedTuple):
-    """What a stream is: whether colours and links are wanted where no setting says so, and its width."""
+    """Properties of a stream: whether colours and links are wanted without a setting, and its width."""
 
     color: bool
     links: bool
@@ -359,7 +359,7 @@ def is_terminal(stream: IO[str]) -> bool:
 
 
 def can_ask(*, yes: bool = False) -> bool:
-    """Tell whether somebody is at a terminal to be asked, and has not said `--yes` already."""
+    """Tell whether a person is at a terminal to confirm, and has not given `--yes`."""
     return not yes and sys.stdin is not None and is_terminal(sys.stdin)
 
 
@@ -392,7 +392,7 @@ def locator(memory: Memory) -> Locate:
 
 
 class Printed(NamedTuple):
-    """What a command prints: warnings, the result, what is said beside it; and its exit code.
+    """The output of a command: warnings, the result, notes on it; and its exit code.
 
     `picks` are references to the hits that a person may name by their numbers.
     """
@@ -415,9 +415,9 @@ def show(printed: Printed) -> int:
 
 
 def ask_server(door: str, asking: Caller, request: Mapping[str, Any]) -> Printed | None:
-    """Have the warm server of a workspace compose what a command prints; None where none answers.
+    """Have the warm server of a workspace compose the output of a command; None without a server.
 
-    Raises CommonplaceError for what it says is wrong.
+    Raises CommonplaceError for an error that it reports.
     """
     from commonplace.servers import local
 
@@ -432,7 +432,7 @@ def ask_server(door: str, asking: Caller, request: Mapping[str, Any]) -> Printed
 
 
 def shown(text: str, stream: IO[str]) -> str:
-    """Return a text as it may be written to a stream: a terminal obeys nothing of notes and models."""
+    """Return a text for a stream; for a terminal, without control sequences but colours and links."""
     if not is_terminal(stream):
         return text
     from commonplace.render import screen
@@ -441,10 +441,10 @@ def shown(text: str, stream: IO[str]) -> str:
 
 
 def write(text: str) -> None:
-    """Print a result; nothing at all for an empty one."""
+    """Print a result; an empty one prints no line."""
     if text:
         sys.stdout.write(shown(text, sys.stdout) + "\n")
-        sys.stdout.flush()  # before what is said beside it
+        sys.stdout.flush()  # before the notes on standard error
 
 
 def recalled(text: str, screen: Screen, settings: Settings) -> str:
@@ -484,7 +484,7 @@ def answer(form: str, value: object, text: Callable[[], str], settings: Settings
 
 
 def note(text: str, settings: Settings | None = None) -> None:
-    """Print something about a result beside it; with `settings` as what notes say."""
+    """Print a note on a result to standard error; with `settings`, as text from notes."""
     text = text if settings is None else recalled(text, screen_of(sys.stderr), settings)
     sys.stderr.write(shown(text, sys.stderr) + "\n")
 

@@ -152,7 +152,7 @@ def _keep(name: str, text: bytes) -> Path:
 
 
 def _template(*, own: bool) -> str:
-    """A settings file that changes nothing: every key with its default, commented out."""
+    """Return a settings file without effect: every key with its default, commented out."""
     lines, group = ["# Settings of commonplace. What is not set has the default that stands here."], ""
     for key in settings.KEYS:
         if not (own or key.harmless):

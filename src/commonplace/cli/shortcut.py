@@ -108,7 +108,7 @@ def connect(
 ) -> int:
     """Serve the client at the other end of standard input; return the exit code.
 
-    By the warm server of the workspace where there is one, or one can be started; otherwise from here.
+    Through the warm server of the workspace if one runs or can be started; otherwise from this process.
     """
     from commonplace import config
     from commonplace.servers import relay
@@ -125,9 +125,9 @@ def connect(
 
 
 def service_of(asking: Caller, *, structured: bool = False) -> Service:
-    """Make what serves a caller, by the settings as they stand whenever their files change.
+    """Make the service for a caller, by the settings as they stand whenever their files change.
 
-    The memory is opened when it is first needed. With `structured` tools answer with JSON beside the text.
+    The memory is opened when it is first needed. With `structured` tools answer with JSON and text.
     Raises WorkspaceNotFound, ConfigError and AccessDenied at once: clients show errors at the start best.
     """
     from commonplace import config
@@ -165,7 +165,7 @@ def services_of(root: str) -> Services:
 
 
 def agents_of(asking: Caller) -> list[str]:
-    """Return the agents that are served by themselves beside who asks: who is limited serves no other.
+    """Return the agents served separately, besides the caller; a limited caller gets only itself.
 
     Raises ConfigError.
     """
@@ -176,9 +176,9 @@ def agents_of(asking: Caller) -> list[str]:
 
 
 def apart_of(asking: Caller) -> Callable[[str, str], Service]:
-    """Make what returns who serves an agent, or a workspace of those that are asked, by itself.
+    """Make a function that returns the service of one agent, or of one workspace in reach, by kind and name.
 
-    Only an agent that the user's settings give memories of its own is served so: another would have all.
+    Only an agent with memories of its own in the user's settings gets one: others would have access to all.
     """
     from functools import cache
 

@@ -52,7 +52,7 @@ def summarize(ctx: click.Context, name: str | None, pending: bool, dry_run: bool
 
 
 def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -> bool:
-    """Sum up one session; false where there is nothing new in it. Raises NoteNotFound."""
+    """Sum up one session; return false if it has no new turns. Raises NoteNotFound."""
     from difflib import get_close_matches
 
     known = summarizer.sessions()
@@ -73,7 +73,7 @@ def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -
 
 
 def _draft(summarizer: Summarizer, name: str) -> str:
-    """What would be written of a session, as it would stand in its note; say if no model wrote it."""
+    """Return a session's summary as its note would have it; warn if no model wrote it."""
     draft = summarizer.draft(name)
     if draft is None:
         return ""
@@ -180,7 +180,7 @@ def _estimated(memory: Memory, days: int | None) -> str:
 
 
 def _remarks(done: Consolidation) -> Iterator[str]:
-    """What the diff does not say of statements, a line each."""
+    """Yield the remarks on statements that the diff does not show, a line each."""
     yield from map(_proposed, done.accepted)
     for rejection in done.rejected:
         yield f"rejected {described(rejection.operation)}: {one_line(rejection.reason)}"
@@ -192,7 +192,7 @@ def _remarks(done: Consolidation) -> Iterator[str]:
 
 
 def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
-    """What was not looked at, and why, a line each; `planned` where a language model is set."""
+    """Yield what was left out, and why, a line each; `planned` if a language model is set."""
     from commonplace.upkeep.consolidation.run import UNCHANGED
 
     if done.left_out:
@@ -302,12 +302,12 @@ def _roll_up(ctx: click.Context, memory: Memory, older_than: int | None, dry_run
     if not report.months:
         session.note("no month is old enough")
     elif all(month.refused for month in report.months):
-        ctx.exit(failures.ERROR)  # there was something to do, and none of it could be done
+        ctx.exit(failures.ERROR)  # there was work, and all of it was refused
     return bool(report.months)
 
 
 def _delete_originals(memory: Memory, month: str, dry_run: bool, yes: bool) -> bool:
-    """Delete originals of months once somebody agrees; false where there are none."""
+    """Delete originals of months after a confirmation; return false without any."""
     from commonplace.upkeep import archive
 
     archives = _archives(memory, month)
