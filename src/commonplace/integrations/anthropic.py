@@ -2,7 +2,7 @@
 
     client.beta.messages.run_tools(model=…, messages=…, tools=[MemoryTool("notes")])
 
-What a model does here is what it does with the tool of the reference; the files are your notes.
+It answers a model as the tool of the reference does; the files are your notes.
 Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/memory-tool
 """
 
@@ -37,7 +37,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         session: str = "",
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
-        """Take a memory or the path of its workspace; `agent` and `session` stand in the record of changes.
+        """Take a memory or the path of its workspace; changes are recorded with `agent` and `session`.
 
         Raises as `Memory.open`.
         """

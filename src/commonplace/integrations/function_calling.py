@@ -58,11 +58,11 @@ def call(
     session: str = "",
     ask: Ask | None = None,
 ) -> Answer:
-    """Run a tool that a model called, with its arguments as JSON or as values; `text` is what it is answered.
+    """Run a tool that a model called, with its arguments as JSON or as values; return its answer.
 
-    A memory that is named by its path is opened once and kept. `agent` and `session` stand in what is
-    written; `ask` shows a person what would be erased, without it that waits for the command line. Raises as
-    `Memory.open`, and nothing else: `is_error` says that a call was wrong.
+    A memory given by its path is opened once and kept. `agent` and `session` are recorded with every
+    change; `ask` shows a person a pending erasure, which without it waits for the command line. Raises only
+    as `Memory.open`: `is_error` marks a call that was wrong.
     """
     return table.call_json(_held(memory), name, arguments, agent=agent, session=session, ask=ask)
 

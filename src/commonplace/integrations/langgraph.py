@@ -2,8 +2,8 @@
 
     graph = builder.compile(store=NoteStore("notes"))
 
-What an item looks like on disk, `commonplace.agent.items` says. Items do not expire: `supports_ttl` is false,
-so that LangGraph refuses a `ttl` rather than forgetting it.
+`commonplace.agent.items` describes an item on disk. Items do not expire: `supports_ttl` is false, so that
+LangGraph refuses a `ttl` rather than forgetting it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _fields(item: Item) -> dict[str, Any]:
 
 
 def _fits(condition: base.MatchCondition, namespace: Namespace) -> bool:
-    """Whether a namespace begins or ends with a path, in which `*` stands for any part."""
+    """Return whether a namespace begins or ends with a path, in which `*` matches any part."""
     if condition.match_type not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {condition.match_type}")
     count = len(condition.path)
@@ -149,7 +149,7 @@ def _check_value(expected: object) -> None:
 
 
 def _at(value: Mapping[str, object], key: str) -> object:
-    """The value at a key, or at the end of keys with dots between them; None where there is none."""
+    """Return the value at a key, or at the end of keys with dots between them; None if it is missing."""
     if key in value:
         return value[key]
     first, _, rest = key.partition(".")
@@ -158,7 +158,7 @@ def _at(value: Mapping[str, object], key: str) -> object:
 
 
 def _matches(value: object, expected: object) -> bool:
-    """Whether a value is the one of a filter, or what its operators (`$gt` and others) allow."""
+    """Return whether a value equals the one of a filter, or satisfies its operators (`$gt` and others)."""
     if isinstance(expected, Mapping):
         if any(str(name).startswith("$") for name in expected):
             return all(_allowed(value, name, other) for name, other in expected.items())

@@ -1,7 +1,7 @@
-"""Memory for nanobot, found by its entry point `nanobot.tools`: install it beside nanobot, and it is there.
+"""Memory for nanobot, found by its entry point `nanobot.tools`: install both in one environment.
 
-One tool: its `provide` puts what is recalled beside a message, its `execute` lets the model search, and what
-is done in a turn is observed once nanobot has stored it. The notes are those of nanobot's workspace, or of
+One tool: its `provide` adds recalled passages to a message, its `execute` lets the model search, and the
+tools of a turn are observed once nanobot has stored it. The notes are those of nanobot's workspace, or of
 the one that COMMONPLACE_WORKSPACE names. Only daily notes are written: nanobot itself rewrites MEMORY.md.
 """
 
@@ -88,7 +88,7 @@ class MemoryTool(Tool):
 
     @property
     def read_only(self) -> bool:
-        """Whether it may run beside others."""
+        """Allow parallel runs with other tools."""
         return True
 
     async def execute(self, **arguments: object) -> str:
@@ -107,7 +107,7 @@ class MemoryTool(Tool):
         return self.provide
 
     async def provide(self, request: RequestContext) -> RuntimeContextBlock | None:
-        """Return the block for a message, None where there is nothing new. Never raises."""
+        """Return the block for a message; None without new passages. Never raises."""
         try:
             session = request.session_key or f"{request.channel}:{request.chat_id}"
             messages, live = self._messages(session)
@@ -172,7 +172,7 @@ def _last_user(messages: Messages) -> int:
 
 
 def _executions(attachment: Attachment, session: str, turn: Messages) -> Iterator[ToolExecution]:
-    """What tools did in a turn: each call of an assistant with its result."""
+    """Yield the tools that ran in a turn: each call of an assistant with its result."""
     results = {one.get("tool_call_id"): one for one in turn if one.get("role") == "tool"}
     for call in (call for one in turn for call in one.get("tool_calls") or ()):
         function = call.get("function") or {}

@@ -1,10 +1,10 @@
-"""Memory for the OpenAI Agents SDK: recall before a message, tools observed, nothing recalled in the history.
+"""Memory for the OpenAI Agents SDK: recall before a message, tools observed, a history without recall.
 
     memory = with_memory("notes", "chat-1")
     await Runner.run(agent, message, **memory)
 
-A recalled block is an item of the user beside the message it was recalled for. It stays there for the later
-turns of this process and is never stored: `MemorySession` takes it out of what the SDK has it keep.
+A recalled block is an item of the user before the message it was recalled for. It stays there for the later
+turns of this process and is never stored: `MemorySession` removes it from the items that the SDK stores.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def _call(memory: Memory, name: str, session: str, context: ToolContext, a
 
 
 class MemorySession:
-    """A session of the SDK whose history holds nothing that was recalled."""
+    """A session of the SDK whose history has no recalled blocks."""
 
     def __init__(self, session: Session, attachment: Attachment) -> None:
         """Wrap a session; all that is not about keeping items is its own."""
@@ -115,7 +115,7 @@ class MemorySession:
     async def recall(
         self, then: SessionInputCallback | None, history: list[Item], new: list[Item]
     ) -> list[Item]:
-        """Put what is recalled for a message beside it: the `session_input_callback` of the SDK.
+        """Add the recalled block to a message: the `session_input_callback` of the SDK.
 
         `then` is the owner's own callback, which is given history and message first.
         """
@@ -146,7 +146,7 @@ def _asked(item: Mapping[str, Any]) -> str:
 
 
 def _without(item: Item) -> Item | None:
-    """An item without recalled blocks; None where it is nothing else."""
+    """Return an item without recalled blocks; None if it has no other content."""
     key = "output" if "output" in item else "content"
     value = item.get(key)
     if isinstance(value, str):

@@ -2,7 +2,7 @@
 
     agent = Agent(model, capabilities=[MemoryCapability("notes")])
 
-A recalled block stands beside the user's message in the requests to the model and nowhere else: not in the
+A recalled block accompanies the user's message in the requests to the model only: not in the
 instructions, where notes would weigh what the developer's words weigh, and not in the message history.
 """
 
@@ -91,7 +91,7 @@ class MemoryCapability(AbstractCapability[Any]):
         )
         return answer.text
 
-    # --- before the model is asked ------------------------------------------------------------------
+    # --- before a model request ---------------------------------------------------------------------
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Recall for the message of a run."""
@@ -101,7 +101,7 @@ class MemoryCapability(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Put what was recalled beside the messages that it was recalled for, in this request alone."""
+        """Add recalled blocks to the messages that they were recalled for, in this request alone."""
         recalled = self._of(_session(ctx))
         messages = request_context.messages
         blocks = iter(recalled.beside(_asked(part) for message in messages for part in _parts(message)))
@@ -142,7 +142,7 @@ class MemoryCapability(AbstractCapability[Any]):
         raise error
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Keep what was said in a conversation of several runs, and sum it up when that is due."""
+        """Keep the messages of a conversation of several runs, and sum it up when that is due."""
         if self._with_summaries:
             new = result.new_messages()
             before = result.all_messages()[: -len(new) or None]
