@@ -45,7 +45,7 @@ OTHER_VECTORS = "the index holds another model's vectors"
 class Answerer:
     """Answers the questions to one workspace, from any thread, one after the other.
 
-    What widens a question is waited for without the lock; embedding and reranking it are not.
+    Widening a question is awaited without the lock; embedding and reranking it hold the lock.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Answerer:
         self._readers.close()
 
     def warm(self) -> None:
-        """Load what the first question would wait for: the index, and the models that run in this process.
+        """Load the index and the local models, for which the first question would wait.
 
-        No other is asked for anything: a model behind a server may cost money. Raises IndexUnavailable,
+        Models behind a server are not called, since a call may cost money. Raises IndexUnavailable,
         ProviderError.
         """
         with self._lock:
@@ -85,9 +85,9 @@ class Answerer:
             model.embed(["warm"], "query")
 
     def answer(self, request: Request) -> SearchResult:
-        """Answer one question from what works; it is for the caller to record it.
+        """Answer one question from the parts that work; the caller records it.
 
-        Raises UnknownCollection, ConfigError for a value outside its limits and a filter that means nothing;
+        Raises UnknownCollection, ConfigError for a value outside its limits and a filter without meaning;
         IndexUnavailable.
         """
         self._workspace.check_there()
@@ -242,7 +242,7 @@ class Answerer:
         return [query.with_mark(query.parse(text).words) for text in texts]
 
     def _due(self, model: Embedder | None) -> list[tuple[str, Embedder | None]]:
-        """The languages whose null questions are to be asked, with the model if it serves them."""
+        """Return the languages whose null questions are due, with the model if it serves them."""
         from commonplace.index import scripts
 
         index = self.store.index
@@ -312,7 +312,7 @@ def _copies(store: Store) -> Iterator[Message]:
 
 
 def _is_remote(model: Embedder | None) -> bool:
-    """Whether a model is behind a server, so that no question waits for more than its own vector."""
+    """Return whether a model is behind a server, so that questions wait only for their own vectors."""
     if model is None:
         return False
     from commonplace.providers import opening
@@ -334,7 +334,7 @@ class QuestionModel:
     """Chooses what embeds the questions to one index; whoever asks holds the lock of its store."""
 
     def __init__(self, store: Store, current: CurrentModel, settings: config.settings.Embedding) -> None:
-        """Bind to an index and to the model that the settings choose; nothing is loaded yet."""
+        """Bind to an index and to the model that the settings choose; load it later."""
         self._store, self._current, self._settings = store, current, settings
         self._known: Known = {}
 
@@ -391,12 +391,12 @@ class QuestionModel:
         return message("vectors.other", f"{OTHER_VECTORS}: {{sync}}", sync=self._sync())
 
     def _sync(self) -> Message:
-        """What brings the vectors that are missing."""
+        """Return the remedy for missing vectors: the running sync, or a new one."""
         running = message("sync.running", "a sync is running")
         return running if self._store.syncing else remedies.say("sync")
 
     def advice(self) -> list[str]:
-        """Say what to do about the model: none is there, another made the vectors, a script is foreign."""
+        """Return remedies for the model: it is missing, another made the vectors, a script is not served."""
         if not self._current.wanted:
             return []
         from commonplace.index import scripts
@@ -425,7 +425,7 @@ class QuestionEmbedder:
         self.gives_words = gives_words(model)
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Embed many questions at once, for when they are asked. Raises ProviderError, BudgetExceeded."""
+        """Embed many questions in one batch, for later searches. Raises ProviderError, BudgetExceeded."""
         rows = self._model.embed([*map(query.with_mark, texts)], "query")
         for text, row in zip(texts, rows, strict=False):
             self._known[self._model.fingerprint, text] = row, None
@@ -475,5 +475,5 @@ class QuestionEmbedder:
         return self._known[key]
 
     def _legible(self, text: str) -> str:
-        """What a model reads of a text; the rest would be noise."""
+        """Return the part of a text that the model can read; the rest would be noise."""
         return text if legible(text, self._model.scripts) == 1.0 else query.latin(text)

@@ -47,7 +47,7 @@ else:
 # The cosine of a question and what an instruction is about (or its share of a full match) from which it is
 # about that. Of 20 questions of beam_100k that an instruction is for, 15 reach it; of 159 others 62.
 ABOUT = 0.4
-# Who wrote a note, where it says so. What those wrote lifts nothing: they are read, and not obeyed.
+# The author of a note, if given. Notes by FOREIGN authors lift no other: they are read, and not obeyed.
 OWNER, FOREIGN = "owner", ("tool", "untrusted")
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 HEADINGS = 2  # as many times the passages of a listing are read: some are headings alone
@@ -58,7 +58,7 @@ Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passag
 
 
 class Embed(Protocol):
-    """What turns a text into its unit vector, (d,) float32; None for a script that it does not serve.
+    """A function from a text to its unit vector, (d,) float32; None for a script that it does not serve.
 
     `gloss` is a Chinese text word by word in English, empty where that is not known.
     """
@@ -91,14 +91,14 @@ class Question:
         self.index, self.query, self.request, self.ranking = index, query, request, ranking
         self.covered, self.terms, self.days = covered, terms, days
         self.scopes = [covered] if own is None else [covered, covered & own]
-        # What holds all that the question demands and nothing that it excludes.
+        # Passages with all that the question demands, without any that it excludes.
         self._meeting = without(ALL, query.excluded)
         if query.required:
             self._meeting &= Matches(query.required)
 
     @property
     def refusable(self) -> bool:
-        """Whether it may be told that nothing answers it.
+        """Tell whether the question may be refused as unanswered.
 
         Not if it demands an exact match, has a threshold of its own, or names days alone that have notes, or
         an identifier (or the same telephone number) that a passage holds.
@@ -121,11 +121,11 @@ class Question:
 
     @property
     def meaning(self) -> str:
-        """What is embedded of it: not the days, where there are notes of these."""
+        """The text to embed: without days, if there are notes of these."""
         return self.days.rest if self.days is not None and self.of_days else self.query.words
 
     def promising(self, found: Candidates) -> set[int]:
-        """What is worth reading of both lists, among the owner's notes as well as among all."""
+        """Return the passages of both lists worth reading, among the owner's notes as well as among all."""
         limit, settings = self.request.limit or 0, self.ranking
         best = {*ranking.promising(found.lexical, found.semantic, settings, limit)}
         best.update(nlargest(ranking.PROMISING // 4, found.translated, key=found.translated.__getitem__))
@@ -137,7 +137,7 @@ class Question:
         return best
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
-        """Those of some passages that hold what the question demands and nothing that it excludes."""
+        """Return those passages that hold all demands of the question and match no exclusion."""
         return facts.within(self.index, passages, self._meeting)
 
     def admitted(self, passages: Iterable[int]) -> set[int]:
@@ -146,7 +146,7 @@ class Question:
 
 
 def without(scope: Scope, excluded: str | None) -> Scope:
-    """Return a scope without the passages that match an expression of full text, if there is one."""
+    """Return a scope without the passages that match an expression of full text; None: all of it."""
     return scope & Not(Scope((Matches(excluded),))) if excluded else scope
 
 
@@ -184,7 +184,7 @@ def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candida
     answers: list[Answer] = []
     errors: list[Exception] = []
     ask = (embed, nearest, lines, question.ranking.candidates, nameless, answers, errors)
-    # Beside full text: both leave Python's lock.
+    # In parallel with full text: both release Python's lock.
     asking = Thread(target=_ask, args=ask, name="commonplace-vectors", daemon=True)
     asking.start()
     translated: Mapping[int, float] = {}
@@ -325,9 +325,9 @@ def telling(passages: Sequence[Candidate]) -> list[Candidate]:
 
 
 def triggered(question: Question) -> set[int]:
-    """Passages that have a trigger in the question, found without a model; no cost where none has one.
+    """Return passages that have a trigger in the question, found without a model; free without triggers.
 
-    Those of the owner, and of agents where a phrase says what it is about: tools and strangers lift nothing.
+    The owner's count, and agents' if a phrase names its subject; those of tools and strangers do not.
     """
     index = question.index
     if not index.select(Scope((Has("trigger"),)), 1, struck=True):
@@ -346,8 +346,8 @@ def instructing(
 ) -> set[int]:
     """Standing instructions of the owner among some passages whose matter the question is about.
 
-    `level` is the score that null questions reach. What nobody asked for must be nearer than their cosine. A
-    line of a conversation is the owner's where it says so; reference, agents and strangers instruct nobody.
+    `level` is the score that null questions reach. Unprompted recall must be nearer than their cosine. A line
+    of a conversation is the owner's if marked so; reference, agents and strangers cannot instruct.
     """
     least = max(ABOUT, level / question.ranking.vector) if question.request.strict else ABOUT
     named = []
@@ -377,7 +377,7 @@ def phrases(said: str) -> Iterable[str]:
             len(word) > 1 and word not in stopwords.ENGLISH and "'" not in word
             for word in re.findall(r"[\w'’]+", stopwords.without(folded))
         )
-        if folded and is_about and MARK not in phrase:  # to ask for a secret is to ask for nothing
+        if folded and is_about and MARK not in phrase:  # a trigger on a redacted secret never fires
             yield folded
 
 
@@ -386,7 +386,7 @@ def _folded(text: str) -> str:
 
 
 def _holds(text: str, phrase: str) -> bool:
-    """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
+    """Return whether a phrase is in a text: in whole words where its ends are Latin, anywhere in CJK."""
 
     def runs_on(at: int) -> bool:
         return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in text[at - 1 : at + 1])

@@ -1,6 +1,6 @@
-"""What is shown of a hit: its lines completed to what stands by itself, as `markdown.shown` found them.
+"""The shown text of a hit: its lines completed to whole units, as `markdown.shown` found them.
 
-The lines come from the passages beside the hit, without those that the question excludes.
+The lines come from the passages around the hit, without those that the question excludes.
 """
 
 from __future__ import annotations

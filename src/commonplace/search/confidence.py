@@ -1,10 +1,10 @@
 """How sure a search is that what it found answers the question.
 
 The same score means another thing in another memory: among friends everything is near to everything. So each
-memory is asked questions that no memory answers (`language/rules/nulls.*.txt`), and a score is measured
+memory is searched for questions that no memory answers (`language/rules/nulls.*.txt`); a score is measured
 against what they reach there: `confidence` is the best score divided by the one that nine in ten of them stay
 below. Collections of reference have a level of their own: there is more of them, and so more that is near to
-anything. So have passages in CJK beside others: a question reaches less in another script than its own.
+anything. So have passages in CJK among others: a question reaches less in another script than its own.
 Measured with the threshold of each data set taken from the others, one figure then serves all
 (`docs/quality.md`).
 """
@@ -35,17 +35,17 @@ CLEAR = 1.2
 # Below this not even the nearest passages are shown.
 NOISE = 0.6
 QUANTILE = 0.9  # of the null questions' scores
-# The least that nonsense is taken to reach: in a memory of a few lines it finds nothing at all.
+# The least score assumed for nonsense: in a memory of a few lines it gets no hit at all.
 LEAST = 0.15
-# A memory is asked anew when its passages, or those of them with a vector, have become more or fewer by this
-# share: at the next sync, or by a question.
+# The null questions are run again when the passages, or those with a vector, have become more or fewer by
+# this share: at the next sync, or by a question.
 GROWN, OUTGROWN = 0.1, 1.0
 # Parts of a score that do not say how well a passage answers, or not with all that they add.
 BESIDE = {"date": 0.5, "length": 1.0, "collection": 1.0, "words one by one": 1.0, "translated": 0.3}
-# What nobody asked for must hold a question: the words of a message count in full if it has those of so many
-# terms that occur once. *Thanks!* stands in some passage to the letter, and is none. Of twenty such messages
-# ten to fourteen found something clear in chats of three sets, and two to four do so now; of the sets' own
-# questions one in a hundred finds nothing more.
+# Unprompted recall needs rare terms: the words of a message count in full if they weigh as much as this many
+# terms that occur once. *Thanks!* is in some passage literally, but no question. Of twenty such messages
+# ten to fourteen had a clear hit in chats of three sets, and two to four do now; of the sets' own
+# questions one in a hundred loses its hit.
 TELLING = 3.0
 META = "confidence"  # what the index notes: of how many passages, and the level of each kind of question
 VERSION = 13  # raise it when the same notes would be scored otherwise
@@ -100,20 +100,20 @@ def of(scores: Level, level: Level) -> float:
 
 
 class Levels:
-    """What null questions reach in one index, by language and by who scores them; kept in the index."""
+    """The scores of null questions in one index, by language and scorer; kept in the index."""
 
     def __init__(self, reference: Collection[str] = ()) -> None:
-        """Know nothing yet; `reference` names the collections that are no notes of the owner."""
+        """Start empty; `reference` names the collections that are not the owner's notes."""
         self._reference = sorted(reference)
         self._unkept: dict[str, Any] = {"amounts": (0, 0), "levels": {}}  # where the index cannot be written
 
     def get(self, index: Index, language: str, scorer: str) -> Level | None:
-        """Return what null questions of a language reach, or None where that is not known, or no longer."""
+        """Return the level of null questions of a language; None if unknown or outdated."""
         level = self._read(index)["levels"].get(f"{language} {scorer}")
         return Level(*level) if level and not self.is_due(index, OUTGROWN) else None
 
     def is_due(self, index: Index, grown: float = GROWN) -> bool:
-        """Whether the memory has changed so much since it was asked that it must be asked anew."""
+        """Tell whether the memory has changed by more than a share since its levels were measured."""
         pairs = zip(self._read(index)["amounts"], _amounts(index), strict=True)
         return any(abs(now - then) > grown * min(now, then) for then, now in pairs)
 
@@ -140,7 +140,7 @@ class Levels:
         return level
 
     def _read(self, index: Index) -> dict[str, Any]:
-        """What the index notes of these collections; if damaged or old, what it could not be given."""
+        """Return the levels recorded in the index for these collections; if invalid, those in memory."""
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             noted = json.loads(index.meta.get(META) or "{}")
             sums = [passages + vectors for passages, vectors in [noted["amounts"]]]

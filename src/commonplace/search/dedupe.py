@@ -1,4 +1,4 @@
-"""What a block of several passages says already: passages that say it again, and lines that two share."""
+"""Repetitions in a block of several passages: passages with the same meaning, and shared lines."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SENTENCE = lazy(r"[^\n]+?(?:[。！？][”’」』）)]*|[.!?][\"')\]]*(?=\s)|
 
 
 class Repeats:
-    """What a block says so far, so that nothing is said in it twice."""
+    """The contents of a block so far, to leave repetitions out."""
 
     def __init__(self) -> None:
         self._hits: list[tuple[Hit, Wording]] = []
 
     def rest(self, hit: Hit) -> Hit | None:
-        """Return a hit without the lines that the block has; None if nothing is left."""
+        """Return a hit without the lines that the block has; None if it repeats the block."""
         said = _read(hit)
         if any(_holds(other, told, hit, said) for other, told in self._hits):
             return None
@@ -41,15 +41,15 @@ class Repeats:
 
 
 def whole_lines(hit: Hit) -> list[str]:
-    """The lines of a hit; none of one that is not there line by line."""
+    """Return the lines of a hit; empty if its text does not match its lines one to one."""
     lines = hit.text.split("\n")
     return lines if len(lines) == hit.end_line - hit.start_line + 1 else []
 
 
 def without(hit: Hit, known: Sequence[bool | None]) -> Hit | None:
-    """Return a hit without the lines at its ends that are known; None if no other line says anything.
+    """Return a hit without the known lines at its ends; None if no other line has content.
 
-    `known` tells it of each line, None of one that says nothing by itself.
+    `known` has a value for each line: known or not, None for a line without content of its own.
     """
     if True not in known:
         return hit
@@ -69,7 +69,7 @@ def _read(hit: Hit) -> Wording:
 
 
 def _holds(other: Hit, told: Wording, hit: Hit, said: Wording) -> bool:
-    """Whether a hit stands inside another one, or says the same."""
+    """Return whether a hit lies inside another one, or means the same."""
     inside = other.start_line <= hit.start_line and hit.end_line <= other.end_line
     if other.path == hit.path and inside and hit.text in other.text:
         return True

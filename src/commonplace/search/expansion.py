@@ -58,7 +58,7 @@ class Expander(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a language model to ask."""
+        """Tell whether a language model is set."""
         return self.settings.llm.provider != "none"
 
     def expand(self, text: str) -> tuple[tuple[Line, ...], str]:

@@ -168,7 +168,7 @@ def warnings(index: Index, filters: Sequence[Filter], rest: str = "") -> list[st
 
 
 def _nearest(index: Index, item: Filter, keys: Sequence[str]) -> str:
-    """The filter with the nearest value, and how often that stands in notes; empty where any has its own."""
+    """Return the nearest value as a filter, with its count in notes; empty if the value itself occurs."""
     from difflib import get_close_matches
 
     every, asked = list(facts.facts(index)), caseless(item.value)

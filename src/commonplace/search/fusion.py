@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 Scores = Mapping[int, float]
 
 RANK_CONSTANT = 60.0  # k of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
-# What QMD adds for first place in any list, second and third: three times what a single first place gives.
+# QMD's bonuses for first place in any list, second and third: three times the score of a single first place.
 BONUSES = (0.05, 0.02, 0.02)
 
 

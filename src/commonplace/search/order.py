@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
-TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
-SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
-# What a trigger adds: what scores more than that above it is a better answer. More where the best entry with
-# one would not be among the first `AMONG`, less where a further one would displace an answer from there.
+TRANSCRIPT = "session"  # the kind of note for transcripts; other kinds tell an event better
+SHOWN = 5e-5  # a factor that would print as 0.0000 is left out
+# The gain of a trigger: an answer that scores more than that above it is better. More if the best entry with
+# one would not be among the first `AMONG`, less if a further one would displace an answer from there.
 TRIGGER, AMONG = 0.3, 3
 TRIGGERED, TRIGGERED_CHARACTERS = 3, 1800  # entries a question, and their text together
-# The next entry stands in the place of struck text if it says so; one that does not must answer this much of
-# what the struck text does, or a list of things done would lift what has nothing to do with the question.
+# The next entry replaces struck text if it says so; any other must answer this share of what the struck text
+# answers, or a list of done items would lift entries on another subject.
 ANSWERS_ALIKE = 0.5
 
-# Of so many first candidates lists of links are followed: passages of which so many rows are nothing else.
-# What one leads to scores a third of it at least: "list of my projects" asks for no note called Reading list.
+# Among so many first candidates lists of links are followed: passages with this share of rows of links only.
+# A linked passage scores at least a third of its list: "list of my projects" asks for no note "Reading list".
 # Of 40 questions to four vaults 32 have their answer first so, not 25; 30, not 21, among 4,000 more passages.
 LISTS, LIST, LINKED = 3, 0.8, 1 / 3
 _LINK = lazy(r"\[\[([^\]|#\n]++)[^\]\n]*+\]\]|\[[^\]\n]*+\]\(([^)\s#]+)\.md[^)\n]*+\)")
@@ -62,7 +62,7 @@ _ROW = lazy(  # `- Kitchen: [[Offers]], [[Tiles]]`, `[Offers](offers.md) (of Mar
     r"\s*+(?:(?:[-*+]|\d+[.)])\s++)?(?:[^\[\]:：]++[:：]\s*+)?"
     r"(?:(?:\[\[[^\]]++\]\]|\[[^\]]*+\]\([^)\s]++\))[\s,、;；|·/]*+)++(?:[-–—(（].{,40})?"
 )
-# What stands in the place of a passage, by id: the passages of each such place.
+# Replacements of a passage, by its id: the passages in each place.
 Successors = Mapping[int, Sequence[Collection[int]]]
 
 
@@ -72,7 +72,7 @@ Successors = Mapping[int, Sequence[Collection[int]]]
 def serve(question: Question, ranked: Sequence[Ranked]) -> tuple[list[Ranked], dict[int, str]]:
     """Give the score of front matter to the first passage of its note; return its text, by note.
 
-    What has none below it stays, and so does what holds a demand that the passage does not. Where the
+    Front matter stays if no passage is below it, or if it alone meets a demand of the question. If the
     question excludes the passage, the front matter goes with it.
     """
     fronts = {item.candidate.id + 1: item for item in ranked if role_of(item.candidate) == FRONT}
@@ -134,8 +134,7 @@ def chosen(ranked: Sequence[Ranked], triggered: Collection[int], today: Callable
 def put_first(ranked: Sequence[Ranked], first: Collection[int]) -> list[Ranked]:
     """Put the best entry with a trigger among the first three; further ones pass no answer of these.
 
-    An instruction for what is asked is treated alike, but that it adds nothing to its score: it goes with the
-    answer, and is none.
+    A standing instruction on the subject is moved alike, but gains no score, since it accompanies the answer.
     """
     others = [item for item in ranked if item.candidate.id not in first]
     third = others[AMONG - 1].score if len(others) >= AMONG else -math.inf
@@ -185,7 +184,7 @@ def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
 def linked(ranked: Sequence[Ranked], asked: frozenset[str]) -> Successors:
     """Find what the first candidates that are lists of links lead to, by the rows with words of a question.
 
-    Such a list answers nothing itself; the passages of its notes do, if they score enough.
+    Such a list is no answer itself; the passages of its notes are, if they score enough.
     """
     found: dict[int, list[set[int]]] = {}
     for own, score, *_ in (item for item in ranked[:LISTS] if re.search(r"\]\]|\]\(", item.candidate.text)):
@@ -228,7 +227,7 @@ def in_order(ranked: Sequence[Ranked], successors: Successors, part: str = "repl
 
 
 class Entry(NamedTuple):
-    """A ranked passage, the note it stands in, and what it says."""
+    """A ranked passage, the source of its note, and its wording."""
 
     item: Ranked
     source: Source
@@ -301,7 +300,7 @@ def arrange(
 ) -> list[Hit]:
     """Return the best hits, one for all passages that say the same.
 
-    `first` are entries with a trigger, `replaced` what stands in the place of struck text.
+    `first` are entries with a trigger, `replaced` the replacements of struck text.
     """
     index, settings, request = question.index, question.ranking, question.request
     limit, least = request.limit or 0, request.min_score or -math.inf  # a weak passage may score below 0
@@ -356,12 +355,12 @@ def listed(
 
 
 def _is_silent(item: Ranked) -> bool:
-    """Whether a candidate is a note without text or a word of the question."""
+    """Return whether a candidate is a note without text or a word of the question."""
     return item.parts.get("words", 0.0) <= 0 and role_of(item.candidate) == BARE
 
 
 def _entries(ranked: Iterable[Ranked]) -> Iterator[Entry]:
-    """Candidates with what they say, read as far as they are asked for; a program to the letter."""
+    """Yield candidates with their wording, read lazily; programs verbatim."""
     for item in ranked:
         source = item.candidate.source
         read = compare.verbatim if filetypes.is_code(source.path) else compare.read

@@ -33,12 +33,12 @@ _DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
 
 
 class Means(NamedTuple):
-    """What a question is answered with, as the settings choose: a model, a reranker, weights.
+    """The means to answer a question, as the settings choose: a model, a reranker, weights.
 
     `similar` compares the question's words with those of turns, see `reranking.comparing`.
-    `level` is what null questions reach in this index, see `confidence`; None where that is not known.
+    `level` is the score of null questions in this index, see `confidence`; None if unknown.
     `served` are the scripts that the model serves, `reference` the collections that are not the
-    owner's notes, and `behind` how far their passages stand behind these.
+    owner's notes, and `behind` how far their passages rank behind these.
     """
 
     embed: Embed | None = None
@@ -183,7 +183,7 @@ def _respelled(
 
 
 def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate], means: Means) -> Evidence:
-    """What both lists say, with what the index knows of the notes where the ranking asks for it."""
+    """Return the evidence of both lists, with facts on the notes that the ranking needs."""
     naming = question.days.naming if question.days else {}
     named = {passage: span.first.isoformat() for passage, span in naming.items()}
     return Evidence(
@@ -207,16 +207,16 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
 def _confidence(
     question: Question, ranked: Sequence[Ranked], evidence: Evidence, means: Means
 ) -> float | None:
-    """How sure the answer is; None where that is not known, or nothing may be refused.
+    """Return the confidence in the answer; None if it is unknown, or the question must not be refused.
 
-    A question for days alone is weak where no note is of them or names them.
+    A question for days alone is weak if no note is of them or names them.
     """
     if not question.refusable:
         return None
     unasked = question.request.strict and not question.request.lines
     words = confidence.telling(question.terms) if unasked else 1.0
     best = confidence.best(ranked, evidence.reference, words)
-    # What only looks things up, and what stands out of its script alone, is for those who ask.
+    # Unprompted recall counts neither reference nor passages in another script.
     best = Level(best.own) if unasked else best._replace(own=0.0)
     known = confidence.of(best, means.level) if means.level else None
     days = question.days
@@ -228,9 +228,9 @@ def _confidence(
 def _passages(
     question: Question, found: Candidates, triggered: set[int]
 ) -> tuple[list[Candidate], Replaced | None]:
-    """What is ranked: both lists, passages of the days asked for, and those with a trigger.
+    """Return the passages to rank: of both lists, of the days in the question, and those with a trigger.
 
-    Of a question into the past the candidates as they stood, with what replaced the struck ones.
+    For a question into the past, return the candidates as they were, with the replacements of struck ones.
     """
     index, request, covered = question.index, question.request, question.covered
     wanted = {*question.promising(found), *question.of_days, *triggered}
@@ -250,7 +250,7 @@ def _passages(
 
 
 def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Scope:
-    """The notes that the question and the request keep to; what means nothing is a warning."""
+    """Return the notes in scope of the question and the request; warn of filters without meaning."""
     named = frozenset(request.collections)
     covered = Scope((In("collection", named),)) if named else ALL
     if request.as_of is not None:
@@ -282,7 +282,7 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 def options(index: Index, words: Sequence[str], beside: str) -> set[str]:
     """Return the words that a note holds as options of commands: behind a dash, no letter before it.
 
-    The passage or a heading above it holds a word of `beside`, the rest of the question.
+    The passage or a heading above it holds a word of `beside`, the rest of the question, if it is not empty.
     """
     others, held = lexicon.any_of(query.terms(beside)), set[str]()
     for word in words:
@@ -344,7 +344,7 @@ def _over_seams(index: Index, scope: Scope, phrase: str) -> frozenset[int]:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text in small letters, and nothing else."""
+    """Return only the letters and digits of a text, in small letters."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
@@ -369,14 +369,12 @@ def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated
 
 
 def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, request: Request) -> list[Ranked]:
-    """Answer filters alone, or days alone, with their passages: no score, as nothing was asked of them.
+    """Answer filters alone, or days alone, with their passages, without a score.
 
-    Of filters the newest, of days in the order of the notes. Those of the past come as they stood, none that
-    is struck before what replaced it.
+    Filters give the newest, days the order of the notes. Past passages come as they were; struck ones come
+    after their replacements.
     """
-    if (
-        request.strict and asked.lists and not asked.filters
-    ):  # exclusions alone: nobody asked for all the rest
+    if request.strict and asked.lists and not asked.filters:  # exclusions alone, unprompted
         return []
     scope, limit = candidates.without(covered, asked.excluded), request.limit or 0
     if asked.lists or days is None:

@@ -184,7 +184,7 @@ def parse(
     """Parse whatever a person typed.
 
     `keys` looks up the keys of front matter, in lower case, and `options` which words the notes hold as
-    options of commands, beside words of the rest.
+    options of commands, given the rest of the question.
     """
     text, filters = _filters(clean(text), keys)
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
@@ -293,7 +293,7 @@ def _items(text: str) -> Iterator[_Item]:
     for found in _TOKEN.finditer(text):
         word, phrase, sign = found["word"] or "", found["phrase"] or found["marked"] or "", found["not"] or ""
         if _WORD.search(phrase):
-            # Speech is no phrase; nor is what lies between two, where one mark of a dialogue is missing.
+            # Speech is not a phrase; nor is the text between two speeches, where a quotation mark is missing.
             is_speech = phrase[:1].isspace() or phrase.rstrip()[-1:] in _SENTENCE_ENDS
             is_phrase = (
                 len(text) <= DIALOGUE_CHARACTERS and len(phrase) <= PHRASE_CHARACTERS and not is_speech

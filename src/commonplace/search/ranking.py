@@ -1,8 +1,8 @@
 """Candidates to scores: a sum of named features, each times its weight in `weights.toml`.
 
-Words and meaning stay on absolute scales, BM25 divided by what a full match would score and the cosine as it
-is, so that the best of nothing scores little. Two other fusions, of scores and of ranks, reproduce what other
-systems do.
+Words and meaning stay on absolute scales, BM25 divided by the score of a full match and the cosine as it
+is, so that the best of poor candidates scores little. Two other fusions, of scores and of ranks, reproduce
+other systems.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Of two lists of several hundred so many passages are read: half of them the best of both together, a quarter
 # the best of each. It halves the time of ranking.
 PROMISING = 240
-# A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
+# A passage that repeats a rare term can score more than the ideal; more than this is cut.
 WORDS_MAX = 1.5
 # A label counts as a person when it opens this many lines of the candidates; a rarer one is a key ("Note:").
 PERSON_LINES = 8
@@ -50,22 +50,22 @@ MEANING_UNKNOWN = 0.5
 # A Chinese passage means what a question in another language does as far as its meaning lies between what
 # null questions reach there and what answers do; below, much of it is noise.
 FOREIGN_NOISE, FOREIGN_CLEAR, FOREIGN_LESS = 0.35, 0.5, 0.4
-# A note counts half for every so many days between it and the days that a question names, and nothing beyond
-# so many: an evening is often written down the day after.
+# A note's date counts half for every HALF_DAYS between it and the days in a question, and 0 beyond
+# NEAR_DAYS: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
 # Characters of a passage that cost as much as it answers: of two that answer alike the shorter one is first.
 LONG = 1875
-# What only turns of a conversation get counts against what so many of the best get on the mean, or every line
-# of a chat would stand above every note.
+# Chat-only bonuses count minus their mean over this many best turns, or every line of a chat would rank
+# above every note.
 OF_TURNS, LEVEL, CONVERSATION = ("speaker", "asks", "neighbours", "section"), 5, "conversation"
 LATE, LATE_HEAD = "words one by one", 120  # turns that are compared word by word
 # A note says of itself how much it matters, from 1 to 10.
 NEUTRAL, IMPORTANT = 5, 5
 TENTATIVE = 0.2  # of what an outdated statement loses
-# What an agent wrote loses a fifth of what a tool's output does; the owner's, and what does not say, nothing.
+# An agent's text loses a fifth of what a tool's output does; the owner's, and text without an author, 0.
 WRITERS = {"agent": 0.2, "tool": 1.0, "untrusted": 1.0}
 OTHER_PROJECT = -0.6
-# What only looks things up stands behind the owner's own notes that say as much, beside what its amount asks.
+# Reference ranks behind equal notes of the owner by this, plus a part that depends on its amount.
 REFERENCE = 0.1
 ALONE = 1.0  # how much further, where the question is one character that an own note holds
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
@@ -78,7 +78,7 @@ class RankSettings(NamedTuple):
     weigh meaning and words in the other fusions, `header` is BM25's weight of title and headings, `bonuses`
     are those of first places among ranks. `recency` is what a dated note loses as it ages, by 1 - exp(-ln 2 x
     age / half-life); among scores it weighs exp(-ln 2 x age / half-life). `project` is the one at hand.
-    `gated` refuses questions that nothing answers; `updates` puts newer statements before older ones;
+    `gated` refuses questions without an answer; `updates` puts newer statements before older ones;
     `saturate` takes BM25 as s / (1 + s) rather than relative to the best (scores).
     """
 
@@ -135,13 +135,13 @@ def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
 
 
 class Evidence(NamedTuple):
-    """What is known of a question: the share of a full match and the cosine by passage, and the question.
+    """Evidence for a question: the share of a full match and the cosine by passage, and the question.
 
     `ideal` is the BM25 of a full match, for the fusion that takes BM25 as it is. `translated` is the share of
     a full match, 0..1.5, of the question's words in the other language. `dates` (passage to YYYY-MM-DD) is
     needed for recency, and where the question names `days`; `curated` are notes that do not age. `lists` are
     those of each line of a question with its weight, where it has several. `served` are the scripts that the
-    model serves. `reference` are passages that are no notes of the owner: they stand `behind` his by so much.
+    model serves. `reference` are passages outside the owner's notes: they rank `behind` them by so much.
     `similar` compares the words of a question and of turns one by one.
     """
 
@@ -161,7 +161,7 @@ class Evidence(NamedTuple):
     similar: Similarities | None = None
 
     def day(self) -> date:
-        """The day that ages and ends are told from."""
+        """The day from which ages and ends are computed."""
         from datetime import date
 
         return self.today or date.today()
@@ -186,7 +186,7 @@ def adjusted(item: Ranked, part: str, value: float) -> Ranked:
 
 
 def said(candidate: Candidate) -> Mapping[str, str]:
-    """What a note says of a passage."""
+    """Return the annotations of a passage."""
     return json.loads(candidate.annotations) if candidate.annotations else {}
 
 
@@ -215,7 +215,7 @@ def annotated(own: Mapping[str, str], project: str, today: Callable[[], date]) -
 
 
 def labels(own: Mapping[str, str], today: Callable[[], date]) -> tuple[str, ...]:
-    """What a reader must know of a passage: `struck`, `superseded` or `expired`, `tentative`, `untrusted`."""
+    """Return the labels of a passage: `struck`, `superseded` or `expired`, `tentative`, `untrusted`."""
     labels = (
         STRUCK if STRUCK in own else "",
         outdated(own, today),
@@ -226,7 +226,7 @@ def labels(own: Mapping[str, str], today: Callable[[], date]) -> tuple[str, ...]
 
 
 def outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
-    """Return the word for what no longer holds though it stands, or nothing."""
+    """Return the label of a statement that no longer holds, though not struck; else empty."""
     if STRUCK in own:
         return ""  # found only by those who ask for it, and below what replaced it whatever it scores
     if own.get("status") == "superseded" or "superseded-by" in own:
@@ -241,9 +241,9 @@ def outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
 def promising(
     lexical: fusion.Scores, semantic: fusion.Scores, settings: RankSettings, limit: int
 ) -> Collection[int]:
-    """Return what is worth reading of both lists: the best of each and of both together, and neighbours.
+    """Return the passages of both lists worth reading: the best of each, of their sum, and neighbours.
 
-    The ends of two long lists cost as much to read as their heads, and nothing of them comes to the front.
+    The ends of two long lists cost as much to read as their heads, and never reach the front.
     """
     most = max(PROMISING, 2 * limit)
     if len(lexical) + len(semantic) <= most:
@@ -267,7 +267,7 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
         if own.annotations is not None:
             features = annotated(said(own), settings.project, evidence.day)
             parts |= {name: settings.weight(name) * value for name, value in features.items()}
-            if "bare" in parts:  # a heading alone says nothing, however well it fits
+            if "bare" in parts:  # a heading alone does not answer, however well it fits
                 parts["bare"] *= relevance
         if settings.recency and settings.fusion != "scores" and own.note_id not in evidence.curated:
             fresh = _recency(own, evidence, settings.half_life_days, undated=1.0)
@@ -289,7 +289,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     persons = frozenset(
         named - turns.OWNER | (frozenset() if FIRST_PERSON.isdisjoint(asked) else turns.OWNER)
     )
-    # What the owner said counts half where nobody is asked about: what an assistant says can be had again.
+    # Without a person in the question, the owner's turns get half: an assistant's words can be had again.
     heard, speaker = (persons, 1.0) if persons else (turns.OWNER, 0.5)
     vector = weight("meaning") if evidence.semantic else 0.0
     if vector and query.wide and not (evidence.lists or serves(evidence.served, wide_script(query.words))):
@@ -299,7 +299,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     is_character = [*map(len, query.terms)] == [1] and any(one.id in own_words for one in candidates)
     behind = evidence.behind + ALONE * is_character
     scored: _Scored = []
-    for candidate in candidates:  # hundreds of them: what does not depend on one stands above
+    for candidate in candidates:  # hundreds of them: computed above if independent of each
         own, (speakers, wide, script) = candidate.id, candidate.traits
         # Meaning counts the less, the more of the passage is in a script that the model does not serve.
         unread = wide if wide and vector and not serves(evidence.served, script) else 0.0
@@ -335,8 +335,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
 
 
 def _add_surroundings(said: _Scored, neighbours: float, section: float) -> None:
-    """Add what turns around each one say: the best words beside it, those one further away by half, and the
-    best relevance of another one in its section.
+    """Add the scores of turns around each turn: the best word score next to it, those one further away by
+    half, and the best relevance of another one in its section.
     """
     words = {(own.section_id, own.id): parts["words"] for own, parts, _ in said}
     best: dict[int, list[float]] = {}

@@ -58,8 +58,8 @@ def key_of(store: Store, path: str) -> Key:
 def find(store: Store, reference: Reference) -> tuple[str, str]:
     """Return the shown path and the absolute one of the note that a reference names.
 
-    The file need not lie inside the roots: whoever reads it checks that. A docid names the first of several
-    notes with one content, but of several contents none. Raises NoteNotFound, with near misses.
+    The file may lie outside the roots: its reader checks that. A docid names the first of several
+    notes with one content; with several contents it is ambiguous. Raises NoteNotFound, with near misses.
     """
     if reference.docid:
         store.freshen()

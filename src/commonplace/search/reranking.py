@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 # A question and texts to the probability that each answers it.
 Read = Callable[[str, Sequence[str]], Sequence[float]]
 
-# What passages before and after say counts this much of what a passage says itself, where they are turns of
+# Passages before and after count this much of a passage itself, if they are turns of
 # one conversation: an answer is often understood with its question only.
 NEIGHBOUR = 0.75
 MODEL_HEAD = 20
-# What the ranking itself counts beside a model, by position, as in the field: the further up, the more.
+# The weight of the ranking next to a model, by position, as in the literature: the further up, the more.
 POSITIONS = ((3, 0.75), (10, 0.60), (MODEL_HEAD, 0.40))
 
 
 class Reranker(NamedTuple):
-    """Who reads the head again. With `by_rank` 1 / rank has the place of the score, as in QMD."""
+    """A model that rescores the head. With `by_rank` 1 / rank replaces the score, as in QMD."""
 
     read: Read
     by_rank: bool = False
@@ -69,7 +69,7 @@ class Readers:
     """Those who can read the head again, made when first needed; not for two threads at once."""
 
     def __init__(self, settings: Settings, ledger: Callable[[], Ledger]) -> None:
-        """Read as these settings say; nothing is loaded yet."""
+        """Read as these settings say; models are loaded later."""
         self._settings = settings
         self._ledger = ledger
         self._models: dict[Kind, GuardedReranker] = {}
@@ -128,9 +128,9 @@ def _no_words(question: str, texts: Sequence[str]) -> Sequence[float]:
 
 
 def comparing(store: VectorStore, words: Callable[[str], Floats | None]) -> Similarities:
-    """Return what compares the words of a question with those that the index keeps of turns.
+    """Return a function that compares a question's words with those of turns in the index.
 
-    `words` gives the vectors of a question's words, (n, d) float32 unit rows, none for one in Chinese. The
+    `words` gives the vectors of a question's words, (n, d) float32 unit rows; None for one in Chinese. The
     similarity of a passage is -1..1. Raises ProviderError, IndexUnavailable when it compares.
     """
 
@@ -160,7 +160,7 @@ def _best(asked: Floats, kept: Mapping[int, bytes]) -> dict[int, Floats]:
 
 
 def _similarity(own: Candidate, best: Mapping[int, Floats], sections: Mapping[int, int]) -> float:
-    """What a turn says of the question's words, or those beside it in a conversation; their mean."""
+    """Return the mean over the question's words of the best cosine in a turn or its weighted neighbours."""
     import numpy as np
 
     total = best[own.id]

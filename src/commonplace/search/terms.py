@@ -18,18 +18,18 @@ IDEAL_TERMS = 6
 # Twice as many, or half as many, change no figure of any set by more than .002.
 POSTINGS, POSTINGS_WIDE = 6_000, 12_000
 LEAST_TERMS = 3
-COMMON, COMMON_LEAST = 0.03, 8  # share and number of passages that hold a word which tells none of them apart
+COMMON, COMMON_LEAST = 0.03, 8  # from this share and number of passages on, a word is common
 # FTS5 gives no weight to a term that half of the passages hold. In a memory of less than this many, of one
 # day or a few, that is what it is about.
 SMALL_MEMORY = 40
 
 
 class Terms(NamedTuple):
-    """The terms to look for, rarest first, with how many passages hold each; and what is known of all.
+    """The terms to look for, rarest first, each with its number of passages; and figures of all.
 
-    `ideal` is the BM25 that a passage with the rarest terms would about have; `passages` how many the index
-    holds; `missing` are the terms that occur nowhere, `common` those of so many passages that they tell none
-    from the others.
+    `ideal` is the approximate BM25 of a passage with the rarest terms; `passages` the number in the index;
+    `missing` are the terms without a passage, `common` those of so many passages that they do not
+    discriminate.
     """
 
     wanted: Mapping[str, int] = {}
@@ -53,7 +53,7 @@ def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
         if count and (len(wanted) < LEAST_TERMS or postings >= count):
             wanted[term] = count
             postings -= count
-    # A missing term with a Chinese function word counts nothing.
+    # A missing term with a Chinese function word is ignored.
     noise = stopwords.CHINESE_CHARACTERS
     weights = (idf(count, total) for count, term in counted if count or noise.isdisjoint(term))
     return Terms(

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 COMPARED = 20  # candidates
 OLDER = 2  # of them, those at the top that something newer may go before
 # The newer statement may lie this much lower: it shares fewer words with the question. With .35 two of 18
-# updates are missed, with .55 nothing more is found.
+# updates are missed, with .55 no more are found.
 GAP = 0.45
-# Share of the words of the shorter one that both must hold, where a value is asked for and otherwise; of a
+# Share of the words of the shorter one that both must hold, for a question for a value and for others; of a
 # Chinese one half of it, as its words are pairs of characters, and some of these are of two words.
 SHARED, CLOSE = 0.2, 0.33
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
-ALIKE = 0.5  # the same share, and the share of the older one's relevance, where no value is asked for
+ALIKE = 0.5  # the same share, and the share of the older one's relevance, in a question for no value
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
 ANY_KIND = 4  # kinds of value that a question asks for, from which any other answer will do as well
@@ -47,7 +47,7 @@ SHARED_WORDS = 2  # words that a passage and what it replaces both hold
 NEAR = 60  # characters behind the verb in which the replaced passage is named
 _NUMBER = lazy(r"\b[A-Z]{1,6}-\d{1,6}\b")  # of a decision or a ticket
 _NAME = lazy(r"(?<=\s)[A-Z][a-z][\w'-]*")  # the first word of a question is large in any case
-# What a question says of the kind of its value: the first list that matches decides, else any will do.
+# Rules for the kind of value that a question asks for: the first list that matches decides, else any will do.
 _ASKED_KINDS = {
     "asks_percent": ("percent",),
     "asks_clock": ("clock", "day"),
@@ -58,7 +58,7 @@ _ASKED_KINDS = {
 
 
 class _Asked:
-    """What a question asks of two statements."""
+    """The features of a question that two statements are compared by."""
 
     def __init__(self, query: Query) -> None:
         self.words = words(query.words)
@@ -68,7 +68,7 @@ class _Asked:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of the value that it asks for; none where it asks for no value."""
+        """The kinds of the value that it asks for; empty for a question without a value."""
         from commonplace.language import values
 
         if not rules.holds(self._text, "value_questions") or rules.holds(self._text, "spans_of_time"):
@@ -78,7 +78,7 @@ class _Asked:
 
     @cached_property
     def is_present(self) -> bool:
-        """Whether it asks how things stand now."""
+        """Tell whether the question is about the present."""
         return rules.holds(self._text, "presently")
 
 
@@ -91,10 +91,10 @@ class _Statement(NamedTuple):
     dated: bool
 
     def is_later(self, old: _Statement) -> bool:
-        """Later by day, or further down in the same note; of two notes of one day neither came first.
+        """Tell whether it is later by day, or further down in the same note; notes of one day have no order.
 
-        Where something that says since when it holds stands in its note tells nothing. What has no day and
-        names no later one, as in long-term memory, is older than what speaks of a change on some day.
+        For a statement with a `since` the place in its note does not count. An undated one that names no
+        later day, as in long-term memory, is older than one that speaks of a change on some day.
         """
         (day, note, line), (old_day, old_note, old_line) = self.place, old.place
         if note == old_note and not (self.dated or old.dated):
@@ -104,7 +104,7 @@ class _Statement(NamedTuple):
         return _changes(self.text) and day > _latest(old.text, day)
 
     def updates(self, old: _Statement, asked: _Asked) -> bool:
-        """Whether it is a later statement on what another says, with something of its own.
+        """Tell whether it is a later statement on the same matter, with words of its own.
 
         Of statements in two languages only names are alike. One that lacks a name of the question that the
         other has is about something else.
@@ -134,7 +134,7 @@ class _Statement(NamedTuple):
 
 
 def asks_for_newest(query: Query, days: Dated | None = None) -> bool:
-    """Tell whether a question may be answered by what was said last: not for a day, nor for what once was."""
+    """Tell whether the newest statement may answer a question: not one for a day, or for former times."""
     is_dated = days is not None and days.named and not any(span.relative for span in days.spans)
     return not is_dated and not rules.holds(language.fold(query.text), "formerly")
 
@@ -144,7 +144,7 @@ def lift(
 ) -> list[Ranked]:
     """Put newer statements right before the older ones at the top; `dates` of the head, by passage.
 
-    In a conversation with an assistant only the owner's statements count: the answers repeat what was asked.
+    In a conversation with an assistant only the owner's statements count: the answers repeat the questions.
     """
     head, asked = ranked[:COMPARED], _Asked(query)
     statements = _statements(head, asked, dates)
@@ -152,7 +152,7 @@ def lift(
     ahead: dict[int, float] = {}  # what each newer statement gets, by passage
     for at, old in enumerate(one for one in statements if one.item.candidate.id in top):
         if newer := [new for new in statements[at + 1 :] if new.updates(old, asked)]:
-            # The first of them; of those that follow something without a day the last that was said.
+            # The first of them; of those that follow an undated statement, the latest.
             latest = newer[0] if old.place[0] else max(newer, key=lambda new: new.place)
             passage, lead = latest.item.candidate.id, old.item.score + STEP - latest.item.score
             ahead[passage] = max(lead, ahead.get(passage, lead))
@@ -163,14 +163,14 @@ def lift(
 
 
 def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str | None]) -> list[_Statement]:
-    """What is said in the head by those whose word counts, in its order.
+    """Return the statements in the head by authors who count, in its order.
 
-    Of a list it is the items that hold most words of the question.
+    Of a list only the items with the most words of the question are compared.
     """
     speakers = {item.candidate.id: item.candidate.traits.speakers.partition("\n")[0] for item in head}
     owned = any(label in turns.OWNER for label in speakers.values())
     if not owned and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
-        return []  # people among themselves: none of them speaks for the others
+        return []  # people among themselves: each speaks only for himself
     statements = []
     for item in head:
         own, text = item.candidate, item.candidate.text[:LONGEST]
@@ -227,7 +227,7 @@ def _own_day(day: str | None, headings: Sequence[str], today: date) -> date:
 
 @lru_cache(256)
 def _latest(text: str, day: str) -> str:
-    """The last day that a text without a day of its own names, up to a day; empty for none."""
+    """Return the last day (ISO) named in an undated text, read as of `day`; empty without one."""
     from datetime import date
 
     from commonplace.language import dates
