@@ -1,4 +1,4 @@
-"""What a host of agents calls: hooks, the context of a prompt, and a small loop that shows how it fits."""
+"""The interface for a host of agents: hooks, the context of a prompt, and a small loop as an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools answer: text for a model to read, and the same as data; cited, bounded, marked as data."""
+"""Answers of tools: text for a model to read, and the same as data; cited, bounded, marked as data."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Ask = Callable[[str, str], Said]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls a tool, for what is noted of it, and how the person behind it is asked.
+    """The caller of a tool, as recorded with its changes, and the way to ask the person behind it.
 
-    `ask` shows a person a text, with the code that confirms it, and returns what they did; None where nobody
-    can be asked. With `asks_itself` the host asks before it runs a call that confirms something.
+    `ask` shows a person a text, with the code that confirms it, and returns the reaction; None if a person
+    cannot be reached. With `asks_itself` the host asks before it runs a call that confirms an erasure.
     """
 
     agent: str = ""
@@ -75,7 +75,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool answers: text, the same as plain data, and whether the call was wrong."""
+    """The answer of a tool: text, the same as plain data, and whether the call was wrong."""
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -323,7 +323,7 @@ def corrected(done: Corrected) -> Answer:
 
 
 def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
-    """Say why nothing was corrected, and what comes near, to be called again with a citation."""
+    """Report why a correction failed, with the near misses, to be called again with a citation."""
     near = list(near)
     if not near:
         return failed(message)
@@ -365,7 +365,7 @@ def offered(
 ) -> Answer:
     """Show a preview with the code that confirms it; the words of notes are framed as data.
 
-    `to_owner` says that nobody can be asked from here: the owner is to approve on the command line.
+    `to_owner`: there is no way to ask a person from here; the owner is to approve on the command line.
     """
     head, *rest = text.split("\n")
     asking = (
@@ -390,7 +390,7 @@ def refused(said: Said) -> Answer:
 
 
 def nothing(selection: Selection, erasure: Erasure) -> Answer:
-    """Say that there is nothing to erase."""
+    """Report that the selection matches no text."""
     text = f"Nothing of this {selection.kind} is found, so there is nothing to erase."
     return Answer("\n".join([text, *_out_of_reach(erasure)]), {"preview": True, **_erasure_data(erasure)})
 
@@ -434,7 +434,7 @@ def _out_of_reach(erasure: Erasure) -> list[str]:
 
 
 def _erasure_data(erasure: Erasure) -> dict[str, Any]:
-    """What would go, as plain data: the places in notes, and how much elsewhere."""
+    """Return the erasure as plain data: the places in notes, and counts of others."""
     notes = _in_notes(erasure)
     return {
         "places": [

@@ -20,8 +20,8 @@ DAYS = "2026-02-13, 2026-02, yesterday, last Tuesday, 上周三"  # how a time m
 def fitted(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
     """Return arguments in the types of a schema, as far as they say what is meant.
 
-    Numbers and booleans may come as text, a list as JSON or as one text with commas. What is null, or empty
-    where no text is asked for, counts as not given. The rest is left as it is, for the schema to refuse.
+    Numbers and booleans may come as text, a list as JSON or as one text with commas. A null, or an empty
+    value of another type than text, counts as not given. The rest stays as it is, for the schema to refuse.
     """
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     values = {}
@@ -95,7 +95,7 @@ def unquoted(text: str) -> str:
 def question(arguments: Mapping[str, Any]) -> str:
     """Return the question of a search with the filters among its arguments. Raises ConfigError.
 
-    In its text phrases and exclusions are read as such, and nothing else: a model may hand over a message.
+    Only its phrases and exclusions are operators: a model may pass a whole message.
     """
     filters = []
     if after := day("after", arguments.get("after", "")):

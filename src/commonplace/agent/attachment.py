@@ -1,9 +1,9 @@
 """A memory attached to another host's loop: a recall before a message, tools observed, sessions summed up.
 
-`agent.loop` is a loop of ours; here the loop is somebody else's and must not notice a memory that is slow,
-locked or gone. A recall is late or empty, never an error. What is observed goes to the spool on disk and
-no further: no note is written and nothing embedded in the host's process; the next `sync` of the workspace
-takes it from there.
+`agent.loop` is the loop of this package; here the loop is a host's and must not notice a memory that is
+slow, locked or gone. A recall is late or empty, never an error. Observations go to the spool on disk and
+no further: the host's process writes no note and embeds no text; the next `sync` of the workspace
+takes them from there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def opened(memory: Source, agent: str = "") -> Memory:
 
 
 class Attachment:
-    """One memory beside one host, for all of its sessions; safe from any thread. Nothing here raises."""
+    """One memory attached to one host, for all of its sessions; safe from any thread. Methods never raise."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Attachment:
         on_disk: bool = True,
         conversations: Conversations | None = None,
     ) -> None:
-        """Take what it works with; nothing is read, written or started before there is something to do.
+        """Take the memory and its options; reading, writing and threads begin with the first call.
 
         With `on_disk` what a session was given is known to later processes too: for a host that keeps what
         it is given in its history. `conversations` are those of a host that others can read; otherwise
@@ -93,7 +93,7 @@ class Attachment:
     # --- before a message ---------------------------------------------------------------------------
 
     def recall(self, message: str, session: str = "") -> Context | None:
-        """Return the framed block for a message, None where nothing clearly answers or it takes too long."""
+        """Return the framed block for a message; None without a clear answer, or if it takes too long."""
         deadline = Deadline(self._wait_s)
         while (begun := self._prefetch(message, session)) is not None and begun.refused and deadline.left_s():
             time.sleep(_BUSY_S)
@@ -110,7 +110,7 @@ class Attachment:
         try:
             async with asyncio.timeout(deadline.left_s()):
                 context = await asyncio.to_thread(begun.result, deadline.left_s())
-        except (TimeoutError, RuntimeError):  # no thread of the host's pool came free, or none can be had
+        except (TimeoutError, RuntimeError):  # the host's pool has no thread in time, or starts no more
             begun.cancel()
             return None
         return context if context is not None and context.text else None
@@ -128,7 +128,7 @@ class Attachment:
     # --- after a tool -------------------------------------------------------------------------------
 
     def observe(self, execution: ToolExecution) -> None:
-        """Have a tool that ran observed; tools of ours are not."""
+        """Pass a tool that ran to the observers; tools of this package are not observed."""
         self._hooks.emit("on_tool_executed", execution)
 
     async def observe_async(self, execution: ToolExecution) -> None:
@@ -218,11 +218,11 @@ class Attachment:
         self.postpone(session)
 
     def postpone(self, session: str) -> None:
-        """Something was said in a session: it rests, and is summed up, that much later."""
+        """Restart the idle time of a session, after which it is summed up."""
         self._idle.touch(self._id(session), self.agent)
 
     def rest(self, session: str) -> None:
-        """Have what is new in a session summed up in today's note; nobody waits for it."""
+        """Have new turns of a session summed up in today's note, in the background."""
         self._hooks.emit("on_session_idle", SessionEvent(self._id(session), self.agent))
 
     def ask_with(self, ask: Ask | None, model: str = "host") -> None:
@@ -246,21 +246,21 @@ class Attachment:
 
 
 class Message(NamedTuple):
-    """A message of the user: its words, and how often they were said before."""
+    """A message of the user: its words, and the number of equal messages before it."""
 
     words: str
     time: int
 
 
 class Recalled:
-    """What was recalled for the messages of one conversation, for a host that keeps none of it itself.
+    """Blocks recalled for the messages of one conversation, for a host that does not keep them.
 
-    A block stays beside its message for as long as the message is in the conversation and this object lives:
-    so the model sees it again, in the same place, and nothing of it is stored.
+    A block belongs to its message for as long as the message is in the conversation and this object lives:
+    so the model sees it again, in the same place, and it is never stored.
     """
 
     def __init__(self, attachment: Attachment, session: str) -> None:
-        """Begin with nothing; `attachment` is to know of no other process (`on_disk=False`)."""
+        """Begin empty; `attachment` must not share its record with other processes (`on_disk=False`)."""
         self._attachment, self.session = attachment, session
         self._blocks: dict[Message, Context] = {}
 
@@ -276,7 +276,7 @@ class Recalled:
             self._blocks[Message(message, times[message])] = context
 
     def beside(self, messages: Iterable[str]) -> list[str]:
-        """Return the block beside each message, empty where there is none."""
+        """Return the block of each message; empty for a message without a block."""
         times: Counter[str] = Counter()
         texts: list[str] = []
         for words in messages:
@@ -297,7 +297,7 @@ def turns_of(messages: Iterable[Mapping[str, Any]], form: str = "openai") -> lis
 
 
 class HostModel:
-    """The model that a host talks to, as one of ours. What `ask` raises becomes a ProviderError."""
+    """The model of a host, as a `Client`. Exceptions of `ask` become ProviderErrors."""
 
     def __init__(self, ask: Ask, name: str) -> None:
         self.provider, self.name, self.fingerprint = "host", name, f"host:{name}"

@@ -1,7 +1,7 @@
-"""Whose words a note holds after an agent edited it: what the agent touched is marked as the agent's.
+"""Authorship of a note after an agent edited it: lines that the agent touched are marked as the agent's.
 
 The note is read as the index will read it: a comment put together from pieces, hidden parts or line ends
-counts as what it became. An agent pins nothing, and what is pinned stays as its owner wrote it.
+counts as its result. An agent cannot pin, and pinned statements stay as their owner wrote them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Refused(CommonplaceError):
 class _Block(NamedTuple):
     """An entry, paragraph, table or fence: its lines, and where the mark of its writer goes.
 
-    `key` is its text and standing; `pinned` its text with all that is said of it, None unless it is pinned.
+    `key` is its text and status; `pinned` its text with all of its annotations, None unless it is pinned.
     """
 
     lines: range
@@ -89,7 +89,7 @@ def pinned(text: str, path: str) -> bool:
 
 
 def _new(before: str, lines: Sequence[str]) -> set[int]:
-    """The numbers of lines, from 1, that do not stand in the text of before."""
+    """Return the numbers, from 1, of lines that the text of before lacks."""
     old = before.split("\n") if before else []
     return {n + 1 for hunk in diffs.hunks(old, lines) for n in range(hunk.other_first, hunk.other_last)}
 
@@ -109,7 +109,7 @@ def _check_read(past: Note, before: str, note: Note, lines: Sequence[str]) -> No
 
 
 def _unclaimed(line: str, known: set[str]) -> str:
-    """A line whose comments say nothing of who wrote it: those that the note had go, others become text."""
+    """Return a line without claims of authorship: known comments go, new ones become text."""
 
     def kept(match: re.Match[str]) -> str:
         is_claim = comments.disarmed(match[1], entirely=False) != match[1]
@@ -188,7 +188,7 @@ def _touched(past: Note, before: str, note: Note, text: str) -> list[_Block]:
 
 
 def _unmarked(note: Note, block: _Block) -> str:
-    """The first line of a block that reads as its owner's; empty where there is none."""
+    """Return the first line of a block that reads as its owner's; empty without one."""
     said = comments.Annotations(note)
     own = (n for n in block.lines if (said.of(n, n) or {}).get("by") not in _OTHERS)
     return next(filter(None, (note.lines[n - 1].strip() for n in own)), "")

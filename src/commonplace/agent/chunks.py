@@ -65,11 +65,11 @@ def daily_notes(memory: Memory, day: date) -> list[str]:
 
 
 def of_facts(note: Note, today: date, *, tentative: bool) -> list[Piece]:
-    """A piece an entry of long-term memory, newest first; what is pinned stands before all.
+    """Return a piece an entry of long-term memory, newest first, but pinned ones before all.
 
     An entry is as new as it says that it was written, else as the newest day up to today that it names, else
     as the newest entry above it in its section, which counts from the day of its heading. A month, a quarter
-    or a year (`founded in 2026`) is no day.
+    or a year (`founded in 2026`) does not count as a day.
     """
 
     def newest_day(numbers: Iterable[int]) -> str:
@@ -136,20 +136,20 @@ class _Reader:
         return self._note.lines
 
     def body(self, section: Section) -> list[int]:
-        """The lines of a section below its heading; none of front matter."""
+        """Return the numbers of a section's lines below its heading; empty for front matter."""
         if self._note.front_matter and section.start_line == 1:
             return []
         headings = structure.heading_lines(self._note, section)
         return [n for n in range(section.start_line, section.end_line + 1) if n not in headings]
 
     def said(self, lines: Sequence[int]) -> Mapping[str, str]:
-        """What comments say of some lines."""
+        """Return the annotations of some lines."""
         return self._annotations.of(lines[0], lines[-1]) or {}
 
     def pieces(
         self, section: Section, lines: Sequence[int], newness: tuple[str, str, int]
     ) -> Iterator[Piece]:
-        """What may be shown of some lines as one piece, and one for each run of lines that may not."""
+        """Yield the visible ones of some lines as one piece, and a piece for each run of hidden ones."""
         note = self._note
         shown: list[Hit] = []
         # Blank lines belong to what is above them.

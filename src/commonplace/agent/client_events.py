@@ -1,9 +1,9 @@
-"""What the hooks of a coding client send, and what goes back into its session.
+"""Events from the hooks of a coding client, and the text that goes back into its session.
 
 Claude Code and Codex run a program at each event of a session, with JSON on standard input
 (https://code.claude.com/docs/en/hooks). At the start of a session and at each message of its user something
-may go into the conversation: framed, inside a budget, and nothing twice. All else is noted without anybody
-waiting: tools that ran go to the spool, the session is summed up from the transcript that the client keeps.
+may go into the conversation: framed, inside a budget, without repetitions. All else is recorded in the
+background: tools that ran go to the spool, the session is summed up from the client's transcript.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Events whose answer the client waits for, with what it puts into the conversation.
 ANSWERED = ("SessionStart", "UserPromptSubmit")
-_ANEW = ("clear", "compact")  # sources of a start whose conversation holds nothing of before
+_ANEW = ("clear", "compact")  # sources of a start whose conversation lacks all earlier turns
 MOST_LATE, MOST_LATE_EVENTS = 64, 3  # sessions that lack answers, and events of each
 # Where the answers of tools keep what people would call the result, in this order.
 _RESULTS = ("stdout", "stderr", "output", "content", "text", "result", "file", "structuredPatch")
@@ -56,9 +56,9 @@ class ClientEvents:
         later: Later = lambda work: work(),
         submit: Callable[[Entry], object] | None = None,
     ) -> None:
-        """Bind to a memory; `later` runs what nobody waits for, `submit` takes what was observed.
+        """Bind to a memory; `later` runs work in the background, `submit` takes observations.
 
-        What `later` is called with equals what the same event brought it before, and does the work of both.
+        Jobs of equal events compare equal, and one run does the work of both.
         Without `submit` observations go to the queue.
         """
         self.memory, self.agent, self._later, self._submit = memory, agent, later, submit
@@ -66,7 +66,7 @@ class ClientEvents:
         self._late: dict[str, list[Mapping[str, Any]]] = {}  # by session, the events whose answers it lacks
 
     def answer(self, event: Mapping[str, Any]) -> str:
-        """Return what the program of a hook prints, empty for nothing, and note it as given to the session.
+        """Return the output of a hook's program, if any, and record it as given to the session.
 
         Raises CommonplaceError for a workspace that cannot be read or written.
         """
@@ -75,9 +75,9 @@ class ClientEvents:
         return text
 
     def compose(self, event: Mapping[str, Any]) -> tuple[str, Callable[[], None]]:
-        """Return what the program of a hook prints, and what notes that the session was given it.
+        """Return the output of a hook's program, and a function that records it as given to the session.
 
-        For who may come too late with it: what is noted is not given again. Raises as `answer` does.
+        For callers that may be too late with it: recorded text is not given again. Raises as `answer` does.
         """
         name, session = str(event.get("hook_event_name", "")), self._session(event)
         context: Context | None = None
@@ -103,7 +103,7 @@ class ClientEvents:
                 self._late.pop(next(iter(self._late)), None)
 
     def _note(self, name: str, event: Mapping[str, Any], session: str) -> None:
-        """Take an event of which nothing goes back; an agent that only reads leaves nothing here."""
+        """Take an event without an answer; events of an agent that only reads are dropped."""
         if self.memory.workspace.reader is not None:
             return
         if name in ("PostToolUse", "PostToolUseFailure"):
@@ -122,7 +122,7 @@ class ClientEvents:
         return Injected(self.memory.workspace, self.agent)
 
     def _session(self, event: Mapping[str, Any]) -> str:
-        """The id of the client's session; empty for what can be none."""
+        """Return the id of the client's session; empty if it is invalid."""
         session = event.get("session_id")
         if not isinstance(session, str) or not session:
             return ""
@@ -157,7 +157,7 @@ class ClientEvents:
         return builder.compose(message, session=session, open_matters=not is_resumed, sparing=True, late=late)
 
     def _recall(self, event: Mapping[str, Any], session: str) -> Context | None:
-        """What clearly answers the message, and the answer before it where that came too late."""
+        """Recall for the message, and for the message before if its answer came too late."""
         message = _message(event)
         if not message:
             return None
@@ -170,7 +170,7 @@ class ClientEvents:
         alone = settings._replace(long_term=0, daily=0, days=0, file_names=(), budget=settings.message)
         return self._builder(alone).compose(message, session=session, sparing=True, late=missed)
 
-    # --- what is noted ----------------------------------------------------------------------------------
+    # --- observations -----------------------------------------------------------------------------------
 
     def _observe(self, event: Mapping[str, Any], session: str) -> None:
         from commonplace.storage.queue import Queue
@@ -240,7 +240,7 @@ class ClientEvents:
                     _log(f"session {outcome.session}: not summed up ({outcome.error})")
 
     def language_model(self) -> Client | None:
-        """Return the model that the settings name; None, and a line in the log, where there is none."""
+        """Return the model of the settings; None without one, or, with a line in the log, on an error."""
         from commonplace.providers import opening
 
         memory = self.memory
@@ -274,7 +274,7 @@ def _subagent(event: Mapping[str, Any]) -> str:
 
 
 def _message(event: Mapping[str, Any]) -> str:
-    """The words of a user's message; empty for a command of the client, and where there are none."""
+    """Return the words of a user's message; empty for a command of the client or without words."""
     prompt = event.get("prompt")
     message = typed(prompt) if isinstance(prompt, str) else ""
     command = _COMMAND.match(message)
@@ -289,7 +289,7 @@ def _log(message: str) -> None:
 
 
 def is_transcript(path: str) -> bool:
-    """Whether a path names a transcript that this user keeps: a regular file of lines of JSON, no link."""
+    """Return whether a path is a transcript that this user keeps: a regular JSON Lines file, not a link."""
     with suppress(OSError, ValueError):
         found = os.lstat(path)
         is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
@@ -300,7 +300,7 @@ def is_transcript(path: str) -> bool:
 def result_text(response: object, depth: int = 0) -> str:
     """Return the result of a tool as a text, whichever shape its client gives it, also as JSON in a text.
 
-    Empty for a command that printed nothing.
+    Empty for a command without output.
     """
     if isinstance(response, str):
         if not response.lstrip().startswith("{"):

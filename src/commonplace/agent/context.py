@@ -1,12 +1,12 @@
 """The block that goes into a prompt: long-term memory, the last days, files, and the recall for a message.
 
-All of it stands in one frame, cited, inside one token budget; what did not get in is reported. The order of
-precedence is long-term memory, the notes of the last days, files of convention, then the recall; none of the
-first three may take more than its cap, so that the recall always keeps the room that is its own.
+All of it is in one frame, cited, inside one token budget; omissions are reported. The order of
+precedence is long-term memory, the notes of the last days, files of convention, then the recall; each of the
+first three has a cap, so that the recall always keeps its share.
 
 A prompt takes notes in pieces: entries of long-term memory, of a day, of a file. A piece is a hit
-without a question: cited lines with what a reader must know of them. What is tentative or no longer holds is
-left out, as a recall leaves it out; what is struck is in no piece.
+without a question: cited lines with their labels. Tentative and outdated statements are
+left out, as in a recall; struck ones are in no piece.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """What did not get into the block, why, and about how many tokens it has, where that is known."""
+    """A text left out of the block, the reason, and its approximate number of tokens, if known."""
 
     what: str
     why: str
@@ -53,10 +53,10 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A block for a prompt, empty where there is nothing (new) to say, and how it came about.
+    """A block for a prompt, empty without (new) content, and the report on it.
 
     `passages` are the hits that the block is made of; `level`, `stale` and `warnings` are those of the
-    recall, `level` None where none was made.
+    recall, `level` None without one.
     """
 
     text: str
@@ -76,7 +76,7 @@ class Context:
 class ContextBuilder:
     """Builds the context of prompts from a memory; safe from any thread.
 
-    `settings` stand in for those of the workspace, `injected` for a memory of sessions in this process alone.
+    `settings` replace those of the workspace; `injected` is a record of sessions in this process alone.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class ContextBuilder:
         cut: Callable[..., list[Piece]],
         missing_ok: bool = False,
     ) -> list[Piece]:
-        """The pieces of a note; none, and a line in the report, where it cannot be read."""
+        """Return the pieces of a note; empty, with a line in the report, if it cannot be read."""
         from commonplace.agent import chunks
 
         try:
@@ -216,7 +216,7 @@ class ContextBuilder:
 
 
 class Block:
-    """A block while it is put together: what fits, what is said above; sizes are in quarters of a token."""
+    """A block under construction: chosen pieces and earlier text; sizes are in quarters of a token."""
 
     def __init__(self, memory: Memory, injected: Injected, session: str, budget: int) -> None:
         self.budget = budget
@@ -277,7 +277,7 @@ class Block:
         return chosen, left
 
     def _begun(self, piece: Piece, room: int) -> list[Piece]:
-        """The beginning of a piece that is too long for a part by itself; none where that says nothing."""
+        """Return the beginning of a piece that is too long for its part; empty if that has no content."""
         hit = pack.shortened(piece.hits[0], (room + estimates.quarters(pack.enclosed([]))) // 4)
         begun = [] if hit is None else [Piece((hit,))]
         if not begun or _size(begun) > room:
@@ -286,7 +286,7 @@ class Block:
         return begun
 
     def _note(self, piece: Piece) -> None:
-        """Note that a piece stands in the block."""
+        """Record that a piece is in the block."""
         for hit in piece.hits:
             self._told.add(hit)
             self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
@@ -303,13 +303,13 @@ class Block:
     def recall(self, message: str, today: date, *, sparing: bool) -> None:
         """Add the recall for a message, without what the block holds already.
 
-        A `sparing` one leaves out what was noted of the session itself too (see `Memory.recall`).
+        A `sparing` one also leaves out notes that the session itself made (see `Memory.recall`).
         """
         budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
         # The first hits may all be in the block already.
-        # Nobody asked for it, so nothing is given where nothing clearly answers.
+        # Unprompted recall gives passages only for a clear answer.
         ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), now=today, strict=True)
-        # What the session itself left in notes stands in its conversation.
+        # Notes that the session itself made are in its conversation.
         apart = self._session if sparing else ""
         recall = self._ask(message, partial(ask, sparing=sparing, without_session=apart))
         if recall is None:
@@ -365,7 +365,7 @@ class Block:
         )
 
     def _rest(self, piece: Piece) -> Piece | None:
-        """A piece without what the block says already; None, and a line in the report, if nothing is left."""
+        """Return a piece without text that the block has; None, with a line in the report, if that is all."""
         told = [] if piece.why else [self._told.rest(hit) for hit in piece.hits]
         hits = tuple(hit for hit in told if hit is not None)
         if not hits:
@@ -416,12 +416,12 @@ def _rest_line(left: Sequence[Piece]) -> str:
 
 
 def _size(chosen: Sequence[Piece]) -> int:
-    """What pieces take in the block, their line ends included."""
+    """Return the size of pieces in the block, with their line ends."""
     return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(joined(chosen)))
 
 
 def _grown(size: int, chosen: Sequence[Piece], piece: Piece) -> int:
-    """What pieces take together with one more."""
+    """Return the size of the chosen pieces together with one more."""
     ends = [(hit.path, hit.start_line - 1, hit.end_line + 1) for hit in piece.hits]
     touched = any(
         other.path == path and first <= other.end_line and other.start_line <= last
@@ -429,7 +429,7 @@ def _grown(size: int, chosen: Sequence[Piece], piece: Piece) -> int:
         for other in one.hits
         for path, first, last in ends
     )
-    # What touches nothing that is chosen is cited by itself: then the rest is not composed again.
+    # A piece that touches no chosen one is cited by itself: then the rest is not composed again.
     return _size([*chosen, piece]) if touched else size + _size([piece])
 
 

@@ -4,7 +4,7 @@
 lies in the folder of daily notes too, where notes are indexed. A file is shown with marks in place of private
 parts and of secrets; an edit is one generated change: locked, whole, redacted, and taken back by `undo`.
 
-What the commands answer is what the file system of the reference answers (`BetaLocalFilesystemMemoryTool` in
+The commands answer as the file system of the reference does (`BetaLocalFilesystemMemoryTool` in
 the package `anthropic`), since models are trained on these texts.
 """
 
@@ -50,14 +50,14 @@ Compose = Callable[[str | None], str]
 
 
 class Edited(NamedTuple):
-    """A file that was changed: its text as it may be shown, and the run; None where nothing changed."""
+    """A changed file: its text as it may be shown, and the run; None if the file is unchanged."""
 
     text: str
     run: Run | None
 
 
 def shown(memory: Memory, place: str) -> str | None:
-    """Return a file of the workspace as `edit` shows it to who rewrites it; None where there is none.
+    """Return a file of the workspace as `edit` shows it for a rewrite; None if it is missing.
 
     Raises OutsideRoots, NoteUnreadable.
     """
@@ -479,7 +479,7 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
-    """A text that is to be written: without what was recalled, which is no news, and with plain line ends."""
+    """Return a text to write: without recalled blocks, which memory has already, and with plain line ends."""
     value = arguments.get(name)
     if empty and value is None:
         return ""

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Result = Awaitable[None] | None
 GROUP = "commonplace.hooks"  # the entry points of other packages
 DEADLINE_S, SUSPEND_AFTER, RESUME_AFTER_S = 5.0, 3, 300.0
-LONGEST_LINE = 100  # events in the line of one hook that nobody waits for
+LONGEST_LINE = 100  # queued events of one hook that runs late
 LONGEST_S = threading.TIMEOUT_MAX  # what a thread can wait at most
-DEEPEST = 3  # an event emitted by a hook that runs for a hook's event: further down it only goes round
+DEEPEST = 3  # of events emitted by a hook that runs for a hook's event: deeper ones are a loop
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth of hooks", default=0)
 logger = logging.getLogger("commonplace.hooks")
 
@@ -50,7 +50,7 @@ class AgentHook:
         """An answer is about to go out."""
 
     def on_session_idle(self, event: SessionEvent) -> Result:
-        """Nothing was said for a while."""
+        """A session was idle for a while."""
 
     def on_session_end(self, event: SessionEvent) -> Result:
         """A session is over."""
@@ -150,13 +150,13 @@ class HookManager:
             lane.close(deadline)
 
     def renew(self) -> None:
-        """Begin anew in a child after a fork, which has none of the threads and perhaps a lock of theirs."""
+        """Start afresh in a child after a fork, where the threads are gone and a lock may still be held."""
         self._lock = threading.Lock()
         for lane in self._lanes:
             lane.renew()
 
     def _add(self, name: str, make: Callable[[], object]) -> Lane:
-        """Add a lane for a hook, under a name that no other has: those of one class are numbered."""
+        """Add a lane for a hook, under a unique name: hooks of one class are numbered."""
         taken = {lane.name for lane in self._lanes}
         names = (name, *(f"{name}#{number}" for number in range(2, len(taken) + 2)))
         lane = Lane(next(free for free in names if free not in taken), make, self._limits)
@@ -175,7 +175,7 @@ class HookManager:
         return [lane for lane in self._lanes if name in EVENTS and lane.hears(name)]
 
     def _look_up(self) -> None:
-        """Add a lane for each entry point; what it names is imported on the thread of its hook."""
+        """Add a lane for each entry point; its target is imported on the thread of its hook."""
         from fnmatch import fnmatchcase
         from importlib.metadata import entry_points
 
@@ -264,7 +264,7 @@ class Lane:
 
     @property
     def suspended(self) -> bool:
-        """Whether the hook rests after repeated failures."""
+        """Tell whether the hook is suspended after repeated failures."""
         with self._changed:
             return self._in_a_row >= self._limits.suspend_after and (
                 time.monotonic() < self._rests_until or self._overrun > 0
@@ -280,9 +280,9 @@ class Lane:
         return self._heard is None or event in self._heard
 
     def offer(self, event: str, value: object, on_done: Callable[[], None]) -> Call | None:
-        """Put an event in line; return the call to wait for, or None where nobody is to wait.
+        """Queue an event; return the call to wait for, or None if the caller must not wait.
 
-        Nobody waits for a hook that rests or is behind already, nor from inside a hook.
+        Callers do not wait for a hook that is suspended or late already, nor from inside a hook.
         """
         depth = _depth.get()
         with self._noting():
@@ -330,7 +330,7 @@ class Lane:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
-        """Call the hook with what is in line, on its thread, until the lane is closed."""
+        """Call the hook with queued events, on its thread, until it is closed."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._line or self._closed)
@@ -346,7 +346,7 @@ class Lane:
                 error = raised
             with self._noting():
                 call.done = True
-                if call.late:  # counted already; that it came to an end after all mends nothing
+                if call.late:  # counted already as late; its end does not change that
                     self._overrun -= 1
                 elif error is None:
                     self._in_a_row = 0
@@ -417,7 +417,7 @@ class Lane:
 
 
 def _place(error: BaseException) -> str:
-    """Say what was raised and where: the message is left out, since it may hold what was said or a key."""
+    """Return the class and place of an error, without its message, which may hold user text or a key."""
     frames = list(traceback.walk_tb(error.__traceback__))
     where = f" at {frames[-1][0].f_code.co_filename}:{frames[-1][1]}" if frames else ""
     return f"{type(error).__name__}{where}"

@@ -1,6 +1,6 @@
-"""Values by namespace and key, each a Markdown file that people read and our search finds.
+"""Values by namespace and key, each a Markdown file, readable by people and found by search.
 
-A file has namespace and key in its front matter, so that an item is found exactly; below stand its texts as a
+A file has namespace and key in its front matter, so that an item is found exactly; below are its texts as a
 list, and the whole value as JSON in a block of code:
 
     ---
@@ -17,8 +17,8 @@ list, and the whole value as JSON in a block of code:
     {"text": "Ann drinks white tea."}
     ```
 
-Whoever edits a file by hand changes the value in the block. Files lie below `memory/items/`, a folder for
-each part of a namespace; parts and keys that are no plain names get one with a hash.
+An edit by hand changes the value in the block. Files lie below `memory/items/`, a folder for each part of
+a namespace; parts and keys that are no plain names get one with a hash.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ MOST_CHARACTERS = 450  # of a question and its folder: a longer text holds no fi
 MOST_HITS = 300  # passages of one search, of which several may be of one item
 MOST_BYTES = 1_000_000  # of a value as JSON
 MOST_PARTS = 32  # of a namespace
-_ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
-# A name of a file as it is: none that looks hashed, and none that looks like a day, which is a daily note's.
+_ATTEMPTS = 20  # changes by an editor in a row, after which a write gives up
+# A name of a file as it is: not like a hashed one, and not like a day, which is a daily note's.
 _PLAIN = re.compile(r"(?!.*-[0-9a-f]{16}\Z)(?!\d{4}-\d\d)[a-z0-9][a-z0-9_-]{0,59}")
 _INDEX = re.compile(r"\[[^\]]*\]")  # of a list, in the name of a field
 _FENCE, _END = "```json\n", "\n```\n"
@@ -96,14 +96,14 @@ class Items:
         self._lock = threading.Lock()
 
     def get(self, namespace: Namespace, key: str) -> Item | None:
-        """Return an item, None where there is none. Raises ConfigError for what can be no place."""
+        """Return an item; None if it is missing. Raises ConfigError for an invalid place."""
         item = self._read(_place(namespace, key))
         if item is None or (item.namespace, item.key) != (tuple(map(public, namespace)), public(key)):
             return None
         return item
 
     def put(self, puts: Iterable[Put], now: datetime | None = None) -> None:
-        """Store and delete values as one change, all or none; of several for one key the last counts.
+        """Store and delete values as one change, all or not at all; of several for one key the last counts.
 
         Secrets, private parts and recalled text are taken out of every text. Raises ConfigError for a value
         that is not JSON or too large, OutsideRoots, NoteUnreadable.
@@ -174,7 +174,7 @@ class Items:
             return []
 
     def _read(self, place: str) -> Item | None:
-        """The item in a file, None where there is none that can be read."""
+        """Return the item in a file; None without a readable one."""
         root = self._memory.workspace.root
         try:
             status = self._files.stat(place)
@@ -259,14 +259,14 @@ def _written(put: Put, created: datetime, updated: datetime) -> bytes | None:
 
 
 def _json(value: object, indent: int | None = None) -> str:
-    """JSON in which nothing of Markdown, no comment and no tag stands."""
+    """Return JSON without Markdown, comments or tags in it."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    text = text.encode("utf-8", "replace").decode()  # a half of a character is none
+    text = text.encode("utf-8", "replace").decode()  # half a character is replaced
     return text.replace("<", "\\u003c").replace("＜", "\\uff1c")
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401
-    """A value whose texts hold no secret, no private part and nothing that was recalled."""
+    """Return a value whose texts hold no secret, no private part and no recalled block."""
     if isinstance(value, str):
         return public(strip_blocks(value))
     if isinstance(value, list):
@@ -313,7 +313,7 @@ def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(data: bytes, place: str) -> Item | None:
-    """The item of a file; None for one that is none, which a line in the log says."""
+    """Return the item of a file; None, with a line in the log, if it is not an item."""
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
         head = _HEAD.match(text)

@@ -1,4 +1,4 @@
-"""Hooks that keep a session in memory: tools are observed, what was said is summed up when it rests."""
+"""Hooks that keep a session in memory: tools are observed, and idle sessions are summed up."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ logger = logging.getLogger("commonplace.summaries")
 
 
 class ObservationHook(AgentHook):
-    """Turns tools that ran into entries; what they hold is redacted before it is handed on."""
+    """Turns tools that ran into entries, redacted before they reach the worker."""
 
     def __init__(self, worker: IndexWorker, settings: Settings, root: Path | None = None) -> None:
-        """Take what writes entries into notes, the settings, and the folder that paths are relative to."""
+        """Take the worker for entries, the settings, and the folder that paths are relative to."""
         self._worker, self._observer = worker, Observer(settings, root)
 
     def on_tool_executed(self, execution: ToolExecution) -> None:
@@ -68,10 +68,10 @@ class SummaryHook(AgentHook):
         if not self._summarizer.pending.open(event.session, event.agent):
             logger.info("session %s: another process has it open", event.session)
 
-    on_message_received = on_session_start  # where nobody said that it began
+    on_message_received = on_session_start  # if the start was not reported
 
     def on_session_idle(self, event: SessionEvent) -> None:
-        """Sum up what is new, without anybody waiting."""
+        """Sum up new turns, in the background."""
         if self._enabled:
             self._put(lambda: self._summarizer.summarize(event.session, agent=event.agent))
 
@@ -99,13 +99,13 @@ class SummaryHook(AgentHook):
         return self._put(done.set) and done.wait(deadline_s)
 
     def close(self, deadline_s: float = 0.0) -> bool:
-        """Take nothing more, and tell whether all was done by the deadline; the rest stays pending."""
+        """Refuse new jobs, and tell whether all were done by the deadline; the rest stays pending."""
         self._closed = True
         self._thread.end()
         return self._thread.join(time.monotonic() + deadline_s)
 
     def _run_pending(self) -> None:
-        """See to what was left behind, as long as nothing newer is to be done; then go on behind that."""
+        """Sum up sessions left behind while no newer job waits; then queue the rest after that."""
         for outcome in self._summarizer.run_pending(lambda: bool(self._jobs)):
             if outcome.error:
                 logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)
@@ -131,10 +131,10 @@ class SummaryHook(AgentHook):
 
 
 class Emitter(Protocol):
-    """What is told of events: hooks, or who passes them on."""
+    """A receiver of events: hooks, or a forwarder."""
 
     def emit(self, name: str, event: object) -> None:
-        """Tell of an event. Never raises."""
+        """Report an event. Never raises."""
 
 
 class IdleTimer:
@@ -149,7 +149,7 @@ class IdleTimer:
         self._closed = False
 
     def touch(self, session: str, agent: str = "") -> None:
-        """Something was said: a session rests that much later."""
+        """Restart the idle time of a session."""
         with self._changed:
             if self._closed:
                 return

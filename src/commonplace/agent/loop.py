@@ -50,10 +50,10 @@ NOT_KEPT = "the result was not kept"  # that of a search is left out of a transc
 
 @dataclass(slots=True)
 class Reply:
-    """What became of a message: the answer, the tools that ran, the notes that went along.
+    """The outcome of a message: the answer, the tools that ran, the notes that were recalled.
 
-    `error` is the one line to show where the answer could not be had, `stopped` says that it was broken off;
-    `text` is then what had been said.
+    `error` is the one line to show if there is no answer, `stopped` tells that it was interrupted;
+    `text` is then the part received before.
     """
 
     text: str = ""
@@ -81,11 +81,11 @@ class AgentLoop:
         show: Show = lambda kind, text: None,
         approve: Approve | None = None,
     ) -> None:
-        """Take what it works with; a session that has a transcript is gone on with.
+        """Take the memory, the model and the options; a session with a transcript is continued.
 
-        `hooks` and `tools` come on top of its own; `show` is given what the model says, and what else
-        happens; `approve` asks a person before something is erased, which nobody can without it. Nothing is
-        asked, read or written before `start`.
+        `hooks` and `tools` are added to its own; `show` gets the model's text, and other events;
+        `approve` asks a person before an erasure; without it erasure is refused. Requests, reads and
+        writes begin with `start`.
         """
         self.memory, self.llm, self.agent, self.show = memory, llm, agent, show
         self.session = session or f"{datetime.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}"
@@ -160,7 +160,7 @@ class AgentLoop:
                 self._hooks.emit("on_message_received", MessageEvent(self.session, said, self.agent))
                 context = waiting.result(self._chat.recall_wait_s)
                 if context is not None and context.text:
-                    # Beside the message, for the model alone: the transcript has none of it.
+                    # With the message, for the model alone: the transcript lacks it.
                     self.history[-1] = replace(said, text=f"{context.text}\n\n{said.text}")
                     self._given.append(context)
                     reply.recalled = context
@@ -186,7 +186,7 @@ class AgentLoop:
                 self._shorten()
             try:
                 asked = self._ask(reply)
-            except TooLarge:  # the window is smaller than was said
+            except TooLarge:  # the window is smaller than configured
                 self._compactor.window = replace(self._compactor.window, tokens=self._tokens)
                 if not self._shorten():
                     raise
@@ -226,7 +226,7 @@ class AgentLoop:
                 done = self._toolbox.run(calls)
         finally:
             self._keep(*map(answered, calls, done))
-        # What is forgotten must not come back from this conversation.
+        # Forgotten text must not come back from this conversation.
         if any(ran.tool == FORGETS and not ran.error and ran.arguments.get("confirm") for ran in done):
             self._read()
             self._anew()
@@ -242,7 +242,7 @@ class AgentLoop:
     # --- the conversation ---------------------------------------------------------------------------
 
     def _messages(self) -> list[Message]:
-        """What the model is sent: what its memory is for, the day, and the conversation."""
+        """Return the messages for the model: the instructions on memory, the day, and the conversation."""
         asked = next((turn.text for turn in self.history if turn.role == "user"), "")
         system = f"{instructions.text(like=asked)}\n\n{datetime.now():%A, %Y-%m-%d}"
         return [Message("system", system), *dialogue.messages(self.history)]
@@ -313,10 +313,10 @@ class Toolbox:
         self._caller = tools.Caller(agent, session, asks_itself=approve is not None)
 
     def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
-        """Run calls in threads of their own; return what came of each, in the order of the calls.
+        """Run calls in threads of their own; return their executions, in the order of the calls.
 
-        Those of tools that may need a yes come first, here and one after the other: a person is asked about
-        them, who may take longer than a tool. A no holds for all calls of an answer.
+        Calls of tools that may need approval run first, here and one after the other, since a person may take
+        longer to answer than a tool. A no holds for all calls of an answer.
         """
         done: dict[int, ToolExecution] = {}
         self._run_asked(calls[:MOST_CALLS], done)
@@ -401,8 +401,8 @@ def answered(call: Call, execution: ToolExecution) -> Turn:
 def kept(turn: Turn) -> Turn:
     """Return a turn as a transcript keeps it.
 
-    What tools give may hold addresses and numbers of others, and what is to be forgotten is not written down
-    by asking for it.
+    Results of tools may hold addresses and numbers of others, and text to be forgotten must not be recorded
+    by the request for it.
     """
     if turn.role != "tool":
         calls = (replace(call, arguments=UNTOLD) if call.name == FORGETS else call for call in turn.calls)
@@ -413,9 +413,9 @@ def kept(turn: Turn) -> Turn:
 
 
 def paired(turns: Iterable[Turn]) -> list[Turn]:
-    """Return turns without answers to calls that are not there, and with one for each call that has none.
+    """Return turns without answers to missing calls, and with an answer for each call that lacks one.
 
-    So a transcript can be gone on with that was cut, at its beginning for a budget or at its end by a crash:
+    So a transcript can be continued that was cut, at its beginning for a budget or at its end by a crash:
     the servers of models demand it.
     """
     whole: list[Turn] = []

@@ -1,4 +1,4 @@
-"""What a prompt takes notes in: hits that are shown together or not at all."""
+"""The unit of notes in a prompt: hits that are shown together or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session was given already, so that nothing is put into its conversation twice.
+"""Record of passages given to each session, so that a conversation gets each passage once.
 
 A passage is known when every statement of it was given from the same note before; one that says a word more
 or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept.
@@ -32,10 +32,10 @@ _LIVE_S = 3600.0  # without a message a session may be one that was killed
 
 
 class Injected:
-    """What each session was given; safe from any thread.
+    """The passages given to each session; safe from any thread.
 
-    With a workspace the state keeps it for processes that come and go; a state that cannot be read or written
-    is no error, `trouble` says so.
+    With a workspace the state keeps it for short-lived processes; a state that cannot be read or written
+    is not an error: `trouble` describes it.
     """
 
     def __init__(self, workspace: paths.Workspace | None = None, agent: str = "") -> None:
@@ -78,7 +78,7 @@ class Injected:
             self._write(self._workspace, session, (), over=over)
 
     def live(self) -> str:
-        """Return the session of the agent that had a message lately; empty for none and for several."""
+        """Return the session of the agent that had a message lately; empty unless it is exactly one."""
         from commonplace.storage import keyvalue
 
         if self._workspace is None or not self._agent:
@@ -121,7 +121,7 @@ class Injected:
         self, workspace: paths.Workspace, session: str, digests: Sequence[str], *, over: bool = False
     ) -> None:
         """Add to the value of a session, and remove those of sessions that are long over."""
-        from commonplace.storage import keyvalue  # most messages bring nothing, and write nothing
+        from commonplace.storage import keyvalue  # most messages give no passage, and write no row
 
         def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
             given = OrderedDict.fromkeys(value["given"] if value else ())
@@ -147,10 +147,10 @@ def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
 
 
 def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
-    """Return a hit without the lines at its ends that are known, short ones too; None if none is left."""
+    """Return a hit without the known lines at its ends, short ones too; None if all are known."""
     if "```" in hit.text:
         return hit
-    # Blank lines and headings say nothing by themselves.
+    # Blank lines and headings have no content of their own.
     lines = dedupe.whole_lines(hit)
     return dedupe.without(
         hit, [known(line) if line.strip() and not line.lstrip().startswith("#") else None for line in lines]
@@ -158,7 +158,7 @@ def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
 
 
 def _digests(path: str, text: str) -> list[str]:
-    """A hash of each sentence of a note, blanks left out; headings say nothing where anything else does."""
+    """Return a hash of each sentence of a note, without blanks; of headings only without other text."""
     sentences = [
         " ".join(part[0].split()).lstrip(f"{screen.ELLIPSIS} ") for part in dedupe.SENTENCE.finditer(text)
     ]

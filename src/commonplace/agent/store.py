@@ -1,4 +1,4 @@
-"""What a host's prompt builder calls, without async: notes read and written, the context, a recall ahead."""
+"""Synchronous interface for a host's prompt builder: notes read and written, the context, a prefetch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def read_today(self, now: datetime | date | None = None) -> str:
-        """Read today's note as it may be shown; empty where there is none. Raises as `Memory.get` does."""
+        """Read today's note as it may be shown; empty if it is missing. Raises as `Memory.get` does."""
         workspace = self.memory.workspace
         try:
             note = read(self.memory, workspace.daily(day_of(now)).relative_to(workspace.root).as_posix())
@@ -48,9 +48,9 @@ class MemoryStore:
         return self.memory.remember(text, heading=heading, now=now)
 
     def read_long_term(self) -> str:
-        """Read MEMORY.md to rewrite it: with its comments, with marks in place of what is hidden.
+        """Read MEMORY.md to rewrite it: with its comments, with marks in place of hidden text.
 
-        Empty where there is none. Raises OutsideRoots, NoteUnreadable.
+        Empty if it is missing. Raises OutsideRoots, NoteUnreadable.
         """
         workspace = self.memory.workspace
         place = workspace.memory_file.relative_to(workspace.root).as_posix()
@@ -60,10 +60,10 @@ class MemoryStore:
         return text
 
     def write_long_term(self, text: str, *, agent: str = "", session: str = "") -> None:
-        """Replace MEMORY.md: locked, atomic, redacted; what was hidden from the reader stays.
+        """Replace MEMORY.md: locked, atomic, redacted; text hidden from the reader stays.
 
-        It is a generated change like others, which `log` shows and `undo` takes back. Unless the file is as
-        it was read last, every line of it must still be there. Raises TextLost, with nothing written,
+        It is a generated change like others, which `log` shows and `undo` takes back. If the file changed
+        since it was last read, every line of it must still be there. Raises TextLost before writing,
         ConfigError, OutsideRoots, NoteUnreadable.
         """
         workspace = self.memory.workspace
@@ -132,13 +132,13 @@ class Prefetch:
 
     @property
     def done(self) -> bool:
-        """Whether it has come to an end, with a block or without."""
+        """Tell whether it has ended, with a block or without."""
         return self._done.is_set()
 
     def result(self, timeout_s: float = DEADLINE_S) -> Context | None:
         """Return the block, waiting at most `timeout_s`; None if it is late, failed or cancelled.
 
-        What is returned counts as given to its session; what came late does not. Never raises.
+        A returned block counts as given to its session; a late one does not. Never raises.
         """
         if not self._done.wait(max(0.0, timeout_s)):
             return None
@@ -183,6 +183,6 @@ def _hash(text: str) -> bytes:
 
 
 def _keeps(before: str, after: str) -> bool:
-    """Whether another text has all lines of a text that are not blank, in their order."""
+    """Return whether a text has all non-blank lines of another, in their order."""
     rest = iter(after.split("\n"))
     return all(any(line == other for other in rest) for line in before.split("\n") if line.strip())

@@ -50,9 +50,9 @@ FORGETS = "memory_forget"
 _FOLDERS = lazy(r"(?<![\w.:/~-])/(?:[^/\s'\"]+/)+")  # of a path that begins at the root of the machine
 MOST_MESSAGE, _MOST_READ = 1000, 10_000  # characters of what went wrong
 KINDS = ("text", "lines", "note", "person", "session")
-CONFIRM_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
+CONFIRM_S = 600.0  # enough to read a preview and to answer; later a new one is needed
 MOST_PREVIEWS = 32  # that wait at once; the oldest goes
-_CODE_BYTES = 9  # of chance in a code, so that none is guessed
+_CODE_BYTES = 9  # of chance in a code, too many to guess
 STALE = (
     "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "
     "was erased. Call again without confirm, show the new preview to the user, and ask"
@@ -64,10 +64,10 @@ _MOST_NAMES = 20  # of a folder, shown where a file is not found
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: when to use it, the JSON schema of its arguments, what it may change, what runs it.
+    """A tool: when to use it, the JSON schema of its arguments, its effects, the function that runs it.
 
-    `run` is given arguments that fit the schema; nothing it is given is None. `asks`, given the same, says
-    what a person has to approve of before such a call runs; empty for a call that needs nobody's yes.
+    `run` gets arguments that fit the schema, without null values. `asks`, given the same, returns
+    the text that a person must approve before such a call runs; empty if approval is not needed.
     """
 
     name: str
@@ -107,9 +107,9 @@ def call_json(
     session: str = "",
     ask: Ask | None = None,
 ) -> Answer:
-    """Call a tool with its arguments as a model gave them: JSON, values, or none; whatever else is an answer.
+    """Call a tool with its arguments as a model gave them: JSON, values, or None; other input gets an error.
 
-    Nothing is raised: what fails is told to the model.
+    Never raises: failures are answers to the model.
     """
     values = parsed(arguments) if isinstance(arguments, str) else arguments or {}
     if not isinstance(values, Mapping):
@@ -121,7 +121,7 @@ def call_json(
 
 
 def parsed(arguments: str) -> dict[str, object] | None:
-    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
+    """Read the arguments of a call: a JSON object, empty for an empty text; None for any other text."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -203,7 +203,7 @@ def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answ
 
 
 def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-    """Strike a statement and put the new one beside it; an answer that fails names the near misses."""
+    """Strike a statement and add the new one after it; a failing answer names the near misses."""
     from commonplace.edit.resolve import StatementNotFound
     from commonplace.redaction.redact import redact, strip_private
 
@@ -228,7 +228,7 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
     asks, code = by_agents == "ask" and not caller.asks_itself, arguments.get("confirm", "").strip()
     if asks and caller.ask is None:
         return answers.failed(f"{FORGETS}: {STALE}") if code else _left_to_owner(memory, selection, caller)
-    # What was asked for, apart from everything else; what of the notes that means, the preview knows.
+    # The request alone; the preview knows which notes it matches.
     asked = json.dumps([selection.kind, selection.value, selection.also])
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
     if code:
@@ -253,7 +253,7 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
 
 
 def _left_to_owner(memory: Memory, selection: Selection, caller: Caller) -> Answer:
-    """Keep what an agent asks for until its owner approves on the command line: nobody can be asked here."""
+    """Keep a request until the owner approves on the command line: there is no way to ask a person here."""
     from commonplace.edit.forget import requests
 
     requests.check_room(memory.workspace, selection, caller.name)
@@ -266,7 +266,7 @@ def _left_to_owner(memory: Memory, selection: Selection, caller: Caller) -> Answ
 
 
 def _awaiting(memory: Memory, arguments: Mapping[str, Any]) -> str:
-    """Return the preview that a call would confirm, for a person to approve of; empty for none."""
+    """Return the preview that a call would confirm, for a person to approve; empty without one."""
     if memory.settings.forget.by_agents != "ask":
         return ""
     code = arguments.get("confirm")
@@ -304,12 +304,12 @@ class Confirmations(Generic[_Preview]):
     """The previews of one memory that wait for a yes; each may be confirmed once."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._offers: dict[str, _Offer] = {}
         self._lock = threading.Lock()
 
     def offer(self, request: str, text: str, preview: _Preview) -> str:
-        """Return a new code for a preview; `request` identifies what was asked for."""
+        """Return a new code for a preview; `request` identifies the request."""
         code = secrets.token_urlsafe(_CODE_BYTES)
         with self._lock:
             offers = self._valid()
@@ -334,7 +334,7 @@ class Confirmations(Generic[_Preview]):
         return preview
 
     def clear(self) -> None:
-        """Let none of them be confirmed any more."""
+        """Invalidate all codes."""
         with self._lock:
             self._offers = {}
 
@@ -350,7 +350,7 @@ _OPENING = threading.Lock()
 
 
 def confirmations_of(memory: Memory) -> Confirmations[Erasure]:
-    """Return what waits for a yes in a memory; it ends with the process, and nothing of it is written."""
+    """Return the pending confirmations of a memory; they end with the process, and are never stored."""
     with _OPENING:
         return _OF.setdefault(memory, Confirmations())
 
@@ -392,7 +392,7 @@ def excerpt(folder: Path, reference: str) -> Excerpt:
 
 
 def _beside(files: Root, path: str) -> list[str]:
-    """The names beside a file that is missing, as far as they may be read."""
+    """Return readable names in the folder of a missing file; without any there, those in `files`."""
     try:
         inside = os.path.relpath(files.resolve(os.path.dirname(path)), files.path)
         names = files.names(inside)

@@ -1,6 +1,6 @@
-"""Writing down what agents submit, in the background: queue, spool, note, index, in this order.
+"""Writing of entries that agents submit, in the background: queue, spool, note, index, in this order.
 
-Three small threads, so that none waits for what another waits for: the first puts what was submitted into
+Three small threads, so that each waits only for its own resource: the first appends submitted entries to
 the spool on disk, the second writes the spool into notes, the third brings the index up to them.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from commonplace.types import Entry
 
 _AT_ONCE = 100  # entries that one append to the spool takes
-# What comes within this time is appended at once. A process that is killed loses what came later than this
-# before it, and what the append takes.
+# Entries within this time are appended together. A killed process loses the entries of this last interval,
+# and those of an append that has not ended.
 _GATHER_S = 0.01
 _WRITE_AFTER_S = 0.2  # a note is read and written as a whole, which many entries may share
 _OTHERS_S = 5.0  # what another process is waited for that writes the same spool into notes
@@ -71,11 +71,11 @@ class Chore:
 
     @property
     def alive(self) -> bool:
-        """Whether its thread runs."""
+        """Tell whether its thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def call(self) -> None:
-        """Have it done soon, on its thread, which is started if there is none."""
+        """Have it done soon, on its thread; start that if needed."""
         if self._calls.empty():
             self._calls.put(True)
         if not self.alive:
@@ -109,7 +109,7 @@ class Chore:
                 return
 
     def _wait(self, pause: float) -> bool:
-        """Wait for a call, or for the pause after a failure, and let more calls come in; False for none."""
+        """Wait for a call, or for the pause after a failure, and collect more calls; False without any."""
         if pause:
             self._ended.wait(pause)  # whether or not there is a call
         called = pause > 0 or (not self._ended.is_set() and self._calls.get())
@@ -135,7 +135,7 @@ class Chore:
 
 
 class WorkerState(NamedTuple):
-    """Entries of a worker: in memory, written into notes, lost; and what fails now, empty if nothing."""
+    """Entries of a worker: in memory, written into notes, lost; and the present failure, or empty."""
 
     queued: int
     written: int
@@ -146,8 +146,8 @@ class WorkerState(NamedTuple):
 class IndexWorker:
     """Takes entries from a host and brings them into notes and index without holding the host up.
 
-    What was submitted is on disk some milliseconds later, whatever becomes of notes and index; what a worker
-    leaves there, the next one takes up, or `commonplace sync`.
+    A submitted entry is on disk some milliseconds later, even if writing notes or the index fails; entries
+    that a worker leaves there are taken up by the next one, or by `commonplace sync`.
     """
 
     def __init__(
@@ -160,8 +160,8 @@ class IndexWorker:
     ) -> None:
         """Start on a memory, with what its spool holds; `capacity` entries wait in memory if the disk fails.
 
-        With `spool_only` what is submitted is put into the spool alone, for whoever syncs the workspace: a
-        host's process writes no notes then and embeds nothing.
+        With `spool_only` entries are put into the spool alone, for the next sync of the workspace: the
+        host's process then writes no notes and embeds no text.
         """
         self._memory = memory
         self._spool = Queue(memory.workspace)
@@ -212,7 +212,7 @@ class IndexWorker:
     def stop(self, deadline_s: float = 5.0) -> bool:
         """Finish what is submitted, within the deadline; tell whether all of it is in notes (or the spool).
 
-        What does not stays in the queue. A worker that is given something afterwards starts again.
+        Other entries stay in the queue. A worker that gets an entry afterwards starts again.
         """
         self._deadline = deadline = time.monotonic() + deadline_s
         # One after the other: what the first still does is work for the next.
@@ -233,14 +233,14 @@ class IndexWorker:
         self.stop()
 
     def leave(self) -> None:
-        """Bring what is submitted to disk: the interpreter ends, and nobody called `stop`."""
+        """Bring submitted entries to disk when the interpreter ends without a call of `stop`."""
         self._leaving = True
         self.stop(_EXIT_S)
 
     def renew(self) -> None:
-        """Begin anew in a child after a fork: it only fills the spool, which its parent writes down.
+        """Start afresh in a child after a fork: it only fills the spool, which its parent writes down.
 
-        The locks of the memory may be held there by threads that are no more.
+        The locks of the memory may be held there by threads that no longer exist.
         """
         self._spool_only = True
         self._begin()
