@@ -1,1 +1,1 @@
-"""What can be done to a memory after a look at it: a row an action, the same through every door."""
+"""Actions on a memory with a preview: a row an action, the same in every interface."""

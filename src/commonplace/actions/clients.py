@@ -24,7 +24,7 @@ SCOPE: Scope = "user"  # settings of a project are for who is in its folder: `in
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A file of a client: what of ours it is about, its path, and where its former version is."""
+    """A file of a client: our entry in it, its path, and the path of its former version."""
 
     what: str
     path: str

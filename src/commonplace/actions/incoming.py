@@ -1,4 +1,4 @@
-"""What another memory holds, brought into this one."""
+"""Import of another memory into this one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _import(call: Call) -> Shown:
 
 
 def _remarks(shown: Import) -> Iterator[str]:
-    """What is left out, redacted, and should be known."""
+    """Yield the files left out, the redactions, and the remarks of an import."""
     for left in shown.left_out[:_MOST]:
         yield screen.one_line(f"left out: {left.path}: {left.reason}")
     if (more := len(shown.left_out) - _MOST) > 0:

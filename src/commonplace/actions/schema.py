@@ -1,4 +1,4 @@
-"""JSON Schema (https://json-schema.org/draft/2020-12) of values that are asked for."""
+"""JSON Schema (https://json-schema.org/draft/2020-12) of parameters and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command for each action: its outcome is shown, a person is asked, and just that is done."""
+"""A command for each action: it shows the outcome, asks, and carries out exactly that."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _parameters(param: Param) -> Iterator[click.Parameter]:
 
 
 def _values(ctx: click.Context, action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was typed, as the action takes it. Raises click.UsageError."""
+    """Return the typed values, as the action takes them. Raises click.UsageError."""
     values = {}
     for param in action.params:
         value = given[param.name]
@@ -134,9 +134,9 @@ def carry_out(
     yes: bool = False,
     form: str = "text",
 ) -> None:
-    """Show what an action would do, ask where somebody is at a terminal, and do just that.
+    """Show the outcome of an action, ask if a person is at a terminal, and carry out exactly that.
 
-    What cannot be undone is done nowhere else but with `yes`.
+    Without a terminal, a final action needs `yes`.
     """
     memory, now = session.open_memory(ctx), datetime.now().astimezone()
     try:
@@ -168,7 +168,7 @@ def carry_out(
 
 
 def _tell_shown(shown: Shown, form: str, settings: Settings, *, dry_run: bool) -> None:
-    """Print what would be done; as JSON where nothing will be."""
+    """Print the outcome of an action; as JSON only if it is not carried out."""
     for remark in shown.remarks:
         session.note(screen.one_line(remark))
     if form == "text":
@@ -181,9 +181,9 @@ def _tell_shown(shown: Shown, form: str, settings: Settings, *, dry_run: bool) -
 
 
 def _shown(action: Action, call: Call) -> Shown:
-    """Show what an action would do; where no statement is what is named, the owner picks one near it.
+    """Return the outcome of an action; if its statement is not found, the owner picks one near it.
 
-    What is near is offered by its words: where others stand there by now, nothing is changed.
+    A pick is compared by its words: raises PreviewOutdated if its lines hold other ones by now.
     """
     try:
         return action.show(call)
@@ -192,13 +192,13 @@ def _shown(action: Action, call: Call) -> Shown:
     shown = action.show(call._replace(values={**call.values, action.params[0].name: near.citation}))
     # An index shows whole passages with their marks, of which the statement is only a part.
     letters = ["".join(filter(str.isalnum, text)) for text in (near.text, *shown.outcome.said)]
-    if not any(said in letters[0] for said in letters[1:]):  # another line stands there by now
+    if not any(said in letters[0] for said in letters[1:]):  # the lines hold another statement by now
         raise PreviewOutdated([near.citation])
     return shown
 
 
 def _picked(error: StatementNotFound, call: Call) -> Cited:
-    """The statement that the owner picks of those that are near. Raises the error where nobody can."""
+    """Return the near statement that the owner picks. Raises the error if a person cannot be asked."""
     asking = session.can_ask()
     if not error.near:
         raise error
