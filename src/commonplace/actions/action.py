@@ -1,6 +1,6 @@
-"""An action: a change that a person sees before it is made, described once for every door.
+"""An action: a change with a preview, described once for every interface.
 
-A door (command line, HTTP, MCP, page, panel) has it show its outcome, asks, and carries out just that.
+An interface (command line, HTTP, MCP, page, panel) shows the outcome, asks, and carries out exactly that.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Door = Literal["cli", "http", "mcp", "page", "panel"]
 
 
 class Call(NamedTuple):
-    """What an action gets: the memory, values that fit its parameters, who asks, and the moment.
+    """The input of an action: the memory, values that fit its parameters, the caller, and the moment.
 
-    Without `by` its owner asks.
+    Without `by` the owner is the caller.
     """
 
     memory: Memory
@@ -34,10 +34,10 @@ class Call(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The outcome of an action before it is done; `carry` does just that, None where nothing would be done.
+    """The outcome of an action before it is done; `carry` does exactly that; None without an effect.
 
-    `title` says in a dialog what is done. Where no `question` is asked, a command line goes on by itself.
-    `carry` raises PreviewOutdated where anything else would come of it by now.
+    `title` is the title of a dialog. Without a `question`, a command line goes on by itself.
+    `carry` raises PreviewOutdated if its outcome would differ by now.
     """
 
     outcome: Any
@@ -67,13 +67,13 @@ class Param(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A row: what is done, by which values, what it answers, who may, and which doors it has.
+    """A row: an action, its parameters, its answer, its permissions, and its interfaces.
 
-    `answers` is the class of what `carry` returns, `text` says it in a
-    sentence, `beside` what else there is to know. `reopens` tells whether settings were changed, `fails`
-    whether not all of it was done. What is `final` cannot be undone. `owner` keeps it from agents, `beyond`
-    is the command for who may not reach beyond the workspace. `lane` and `refusals` are those of `/api`.
-    On the page and in the panel it gets a form of its own, where it is not offered beside what it is done to.
+    `answers` is the class of the value from `carry`, `text` its wording in a sentence. `reopens` tells
+    whether settings were changed, `fails` whether a part was not done. A `final` action cannot be undone.
+    `owner` keeps it from agents, `beyond` is the command for callers confined to the workspace.
+    `beside` gives further remarks. `lane` and `refusals` are those of `/api`.
+    On the page and in the panel an action that is not offered on its object has a form of its own.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Action:
 
     @property
     def body(self) -> Schema:
-        """What it takes, as one object."""
+        """Its parameters, as the schema of one object."""
         every = (*self.params, *self.hidden)
         return record(
             " ".join(one.name for one in every if one.required), **{one.name: one.schema for one in every}

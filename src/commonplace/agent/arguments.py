@@ -95,7 +95,7 @@ def unquoted(text: str) -> str:
 def question(arguments: Mapping[str, Any]) -> str:
     """Return the question of a search with the filters among its arguments. Raises ConfigError.
 
-    Only its phrases and exclusions are operators: a model may pass a whole message.
+    In its text only phrases and exclusions are operators: a model may pass a whole message.
     """
     filters = []
     if after := day("after", arguments.get("after", "")):

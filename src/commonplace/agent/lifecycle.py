@@ -105,7 +105,7 @@ class SummaryHook(AgentHook):
         return self._thread.join(time.monotonic() + deadline_s)
 
     def _run_pending(self) -> None:
-        """Sum up sessions left behind while no newer job waits; then queue the rest after that."""
+        """Sum up sessions left behind, until a newer job waits; then queue the rest behind it."""
         for outcome in self._summarizer.run_pending(lambda: bool(self._jobs)):
             if outcome.error:
                 logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)

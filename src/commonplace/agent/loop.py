@@ -52,7 +52,7 @@ NOT_KEPT = "the result was not kept"  # that of a search is left out of a transc
 class Reply:
     """The outcome of a message: the answer, the tools that ran, the notes that were recalled.
 
-    `error` is the one line to show if there is no answer, `stopped` tells that it was interrupted;
+    `error` is the one line to show without an answer, `stopped` tells that it was interrupted;
     `text` is then the part received before.
     """
 

@@ -198,7 +198,7 @@ def _shown(action: Action, call: Call) -> Shown:
 
 
 def _picked(error: StatementNotFound, call: Call) -> Cited:
-    """Return the near statement that the owner picks. Raises the error if a person cannot be asked."""
+    """Return the near statement that the owner picks. Raises the error without a terminal to ask at."""
     asking = session.can_ask()
     if not error.near:
         raise error

@@ -349,6 +349,6 @@ def _forked() -> bool:
 
 
 def _print(output: bytes) -> None:
-    """Write an answer in one call, so that it is never cut."""
+    """Write an answer in one call: whole, or not at all."""
     if output:
         os.write(1, output + b"\n")

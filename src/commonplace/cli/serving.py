@@ -380,7 +380,7 @@ def _serve_locally(ctx: click.Context) -> None:
 
 
 def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
-    """Return the server for programs of this user; it ends when idle, unless `idle_s` is None."""
+    """Return the server for programs of this user; it ends when idle, or without `idle_s` never."""
     from commonplace.servers.local_server import LocalServer
 
     root = session.asking(ctx).root

@@ -47,7 +47,7 @@ else:
 # The cosine of a question and what an instruction is about (or its share of a full match) from which it is
 # about that. Of 20 questions of beam_100k that an instruction is for, 15 reach it; of 159 others 62.
 ABOUT = 0.4
-# The author of a note, if given. Notes by FOREIGN authors lift no other: they are read, and not obeyed.
+# The author of a note, if given. Triggers of FOREIGN authors have no effect: read, and not obeyed.
 OWNER, FOREIGN = "owner", ("tool", "untrusted")
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 HEADINGS = 2  # as many times the passages of a listing are read: some are headings alone

@@ -38,7 +38,7 @@ GAP = 0.45
 # Chinese one half of it, as its words are pairs of characters, and some of these are of two words.
 SHARED, CLOSE = 0.2, 0.33
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
-ALIKE = 0.5  # the same share, and the share of the older one's relevance, in a question for no value
+ALIKE = 0.5  # the same share, and the share of the older one's relevance, unless the question is for a value
 SHORT = 200  # characters of a question, and of a statement that speaks of one thing
 LONGEST = 1200  # characters of a passage that are compared: a statement is shorter
 ANY_KIND = 4  # kinds of value that a question asks for, from which any other answer will do as well
