@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.config.settings import LAYERS
+from commonplace.render import screen
+from commonplace.types.data import to_data
 from commonplace.types.results import WEAKLY
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequ
 
     `given` are citations of passages that the conversation holds already, which are named alone.
     """
-    from commonplace.render import hits, screen
+    from commonplace.render import hits
     from commonplace.search.query import parse
 
     marked = parse(query).marked if layer != "index" else ()
@@ -156,7 +158,7 @@ def _lines(parts: Iterable[str]) -> str:
 
 def _block(hit: Hit, layer: str) -> str:
     """A hit in the lines that a layer shows of it."""
-    from commonplace.render import hits, screen
+    from commonplace.render import hits
 
     if layer == "index":
         return hits.row(hit).text
@@ -192,7 +194,6 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
     `get` reads a reference. That may name lines itself, unless a first line is given.
     """
     from commonplace.markdown import references, wiki
-    from commonplace.render import screen
 
     reference = references.parse_reference(path)
     if "#" in reference.path or wiki.link(path):  # a link of a wiki: the note, and lines of it
@@ -274,7 +275,6 @@ def _nearest(moments: Sequence[Moment]) -> list[Moment]:
 def state(status: Status) -> Answer:
     """Describe the memory: what it holds, how fresh it is, what answers."""
     from commonplace.render import reports
-    from commonplace.types.data import to_data
 
     return Answer("\n".join([reports.status_text(status), *status.warnings]), to_data(status))
 
@@ -284,8 +284,6 @@ def state(status: Status) -> Answer:
 
 def written(entry: Written) -> Answer:
     """Say where an entry went, and what was taken out of it."""
-    from commonplace.render import screen
-
     done = "Not written again, it stands at" if entry.again else "Written to"
     done = done if entry.start_line else "It waits to be written to"
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
@@ -333,8 +331,6 @@ def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
 
 
 def _cited(statements: Iterable[Cited]) -> str:
-    from commonplace.render import screen
-
     return framed(
         "\n".join(f"{screen.name(each.citation)}: {screen.one_line(each.text)}" for each in statements)
     )
@@ -349,8 +345,6 @@ def _cited_data(statements: Iterable[Cited]) -> list[dict[str, str]]:
 
 def preview(selection: Selection, erasure: Erasure) -> str:
     """Say what would be erased, for a person to approve of: how much, where, in which words."""
-    from commonplace.render import screen
-
     notes = _in_notes(erasure)
     lines = [f"Would erase for good, by {selection.kind}: {_counted(erasure.places)}."]
     for place in notes[:MOST_PLACES]:
@@ -397,8 +391,6 @@ def nothing(selection: Selection, erasure: Erasure) -> Answer:
 
 def erased(done: Erasure) -> Answer:
     """Say what was erased, without its words."""
-    from commonplace.render import screen
-
     left = [
         f"{screen.name(trace.path)} still holds it {trace.count} times. {trace.remedy}".strip()
         for trace in done.left

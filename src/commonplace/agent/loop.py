@@ -25,6 +25,7 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.attempts import TooLarge
 from commonplace.providers.llm.base import Message, ToolSpec
+from commonplace.redaction.redact import redact_personal
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Call, CompactionEvent, MessageEvent, SessionEvent, ToolExecution, Turn
 from commonplace.upkeep import dialogue
@@ -407,8 +408,6 @@ def kept(turn: Turn) -> Turn:
     if turn.role != "tool":
         calls = (replace(call, arguments=UNTOLD) if call.name == FORGETS else call for call in turn.calls)
         return replace(turn, calls=tuple(calls))
-    from commonplace.redaction.redact import redact_personal
-
     return replace(turn, text=redact_personal(turn.text)[0])
 
 

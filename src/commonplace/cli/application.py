@@ -27,10 +27,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
         "ask": ("answers:ask", "Answer a question from the notes, by the language model, cited."),
-        "prompt": (
-            "asking:prompt",
-            "Compose all that goes into a prompt, nothing twice.",
-        ),
+        "prompt": ("asking:prompt", "Compose all that goes into a prompt, nothing twice."),
         "get": ("asking:get", "Show lines of a note."),
         "open": ("editor:open_", "Open a note at its line, in your editor or a viewer."),
         "multi-get": ("notes:multi_get", "Show several notes, also by globs."),

@@ -10,6 +10,7 @@ import click
 
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
+from commonplace.base.paths import Workspace
 from commonplace.cli import failures, picks, searching, session
 from commonplace.cli.flags import EXCLUDING, State
 from commonplace.cli.options import command, completed, flags, format_option, option
@@ -124,10 +125,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
 
 @command(
     "prompt",
-    excluding=[
-        ("--json", "--report"),
-        *(("--instructions", one) for one in _PLACED),
-    ],
+    excluding=[("--json", "--report"), *(("--instructions", one) for one in _PLACED)],
     dashed=_MESSAGE_DASHED,
     several=True,
 )
@@ -181,7 +179,6 @@ def prompt(
         raise click.UsageError("Missing argument 'MESSAGE...'.")
     if forget:
         from commonplace.agent.seen import Injected
-        from commonplace.base.paths import Workspace
 
         Injected(Workspace(session.asking(ctx).reach().home)).forget(session_id)
         if not message:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace import config
 from commonplace.base.errors import NoModel
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
@@ -43,7 +44,6 @@ def chat(
     What is remembered about a message goes with it, the model may search and write further notes, what it
     does is noted, and the session is kept in sessions/ID.jsonl. A message is a line; /help tells the rest.
     """
-    from commonplace import config
     from commonplace.memory import Memory
     from commonplace.providers import selection
     from commonplace.providers.opening import open_llm

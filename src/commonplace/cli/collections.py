@@ -18,6 +18,7 @@ from commonplace.cli.options import Group, command, completed, format_option, op
 from commonplace.config.collections import WEIGHTS
 from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -84,8 +85,6 @@ def list_(ctx: click.Context, form: str) -> None:
 @click.pass_context
 def show(ctx: click.Context, name: str, form: str) -> None:
     """Show a collection: its folder, its patterns, what describes it, what the index holds of it."""
-    from commonplace.types.data import to_data
-
     memory = session.open_memory(ctx)
     size = sum(note.size for note in memory.notes() if note.collection == name)
     known = {one.name: one for one in memory.status().collections}

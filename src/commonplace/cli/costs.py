@@ -14,6 +14,7 @@ import click
 
 from commonplace import render
 from commonplace.base import clock
+from commonplace.base.paths import Workspace
 from commonplace.cli import session
 from commonplace.cli.flags import day
 from commonplace.cli.options import Group, command, format_option, option, span_days
@@ -40,7 +41,6 @@ _HEAD = ("calls", "failed", "tokens in", "tokens out", "cost")
 def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show what calls to models took and cost."""
 
-    from commonplace.base.paths import Workspace
     from commonplace.providers import costs
 
     start = _start(since)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base import installation
+from commonplace import config
+from commonplace.base import installation, paths
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.render import count, hits, screen
@@ -58,8 +59,6 @@ def init(ctx: click.Context, most: int, seed: int) -> None:
 
     A question is two words of a line, not its rarest; `commonplace eval` asks them.
     """
-    from commonplace import config
-    from commonplace.base import paths
     from commonplace.bench import questions
 
     workspace = session.workspace_of(ctx)
@@ -112,7 +111,6 @@ INDENT = "   "
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
-    from commonplace.base import paths
     from commonplace.config import editing
 
     if keep is not None:
@@ -191,13 +189,7 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     words = question_words(question.text)
     _title(f"{number}. {question.text}", look)
     session.write(f"{INDENT}{question.kind}: {question.why}\n")
-    text = hits.as_text(
-        stop.result,
-        inner,
-        words=words,
-        rows=PASSAGE_ROWS,
-        locate=session.locator(memory),
-    )
+    text = hits.as_text(stop.result, inner, words=words, rows=PASSAGE_ROWS, locate=session.locator(memory))
     if text:
         session.write("\n".join(f"{INDENT}{line}".rstrip() for line in text.splitlines()) + "\n")
     rank = f" · answered by [{stop.rank}]" if stop.rank else ""

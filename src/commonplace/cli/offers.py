@@ -10,6 +10,7 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
+from commonplace.base.errors import CommonplaceError
 from commonplace.cli import session
 
 MOST = 400  # offers; a shell asks before it shows as many
@@ -20,8 +21,6 @@ def find(kind: str, ctx: click.Context, typed: str) -> list[CompletionItem]:
 
     Where files or folders may stand, the shell itself completes them.
     """
-    from commonplace.base.errors import CommonplaceError
-
     found: Iterable[str] = ()
     with suppress(CommonplaceError, OSError, click.ClickException):
         found = _KINDS.get(kind, _nothing)(ctx)

@@ -13,6 +13,7 @@ import click
 
 from commonplace.base.errors import CommonplaceError, UnknownCollection, WorkspaceNotFound
 from commonplace.cli.flags import FLAGS, HELP, REPEATABLE, SERVING, SHARED, Flag, State, day
+from commonplace.config import files
 
 if TYPE_CHECKING:
     from datetime import date
@@ -156,8 +157,6 @@ def shared(*, several: bool = True) -> list[click.Parameter]:
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tuple[str, ...] | None) -> None:
     if parameter.name == "state_dir" and isinstance(value, str) and value:
-        from commonplace.config import files
-
         files.move_state(value)
     elif value not in (None, False, ()):
         setattr(ctx.ensure_object(State), parameter.name or "", value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
 from commonplace.cli.session import Printed, Screen
 
@@ -111,7 +112,6 @@ def compose(
 
 def _elsewhere(memory: Memory, engine: str, question: str, asked: dict[str, Any]) -> SearchResult:
     """Ask the engine that is named. Raises ConfigError for options that it does not have."""
-    from commonplace.base.errors import ConfigError
     from commonplace.config.settings import ENGINES
 
     if engine == ENGINES[0]:

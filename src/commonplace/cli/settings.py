@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace import config as settings
+from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.paths import root_of
+from commonplace.base.root import Root
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import files, keys, loading
@@ -95,10 +98,7 @@ def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
 @click.pass_context
 def path(ctx: click.Context, form: str) -> None:
     """Show the files that settings are read from."""
-    named = {
-        "user": settings.user_file(),
-        "workspace": files.workspace_file(session.root_for_settings(ctx)),
-    }
+    named = {"user": settings.user_file(), "workspace": files.workspace_file(session.root_for_settings(ctx))}
     rows = [(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in named.items()]
     session.answer(form, {name: str(f) for name, f in named.items()}, lambda: "\n".join(screen.table(rows)))
 
@@ -111,8 +111,6 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
 
     A text that cannot be loaded is kept in your folder of settings; the file stays as it was.
     """
-    from commonplace.base.paths import root_of
-
     session.check_owner(ctx)
     root = Path(session.writable_root(ctx)) if in_workspace else None
     file = files.workspace_file(root) if root else settings.user_file()
@@ -142,9 +140,6 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
 
 def _keep(name: str, text: bytes) -> Path:
     """Put a text that was refused into the user's folder: a workspace could hold a link in its place."""
-    from commonplace.base import paths, records
-    from commonplace.base.root import Root
-
     kept = (paths.user_config_dir() / name).with_suffix(".rejected.toml")
     with records.translated(kept):
         Root(kept.parent).exchange(kept, text)

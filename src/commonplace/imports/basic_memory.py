@@ -14,8 +14,7 @@ from pathlib import Path
 
 from commonplace.base.root import Root
 from commonplace.imports import files
-from commonplace.types.imports import Page, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import FileFailure, Page, Part
 
 KIND = "basic-memory"
 _FIRST = 100  # notes that are looked at

@@ -15,8 +15,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.imports import files
 from commonplace.markdown import comments
-from commonplace.types.imports import Fact, Folder, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import Fact, FileFailure, Folder, Part
 from commonplace.upkeep import following
 
 KIND = "chats"

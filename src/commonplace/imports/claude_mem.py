@@ -17,9 +17,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root, open_named
 from commonplace.imports import files
 from commonplace.markdown import comments
-from commonplace.types.changes import Writer
-from commonplace.types.imports import Fact, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import Fact, FileFailure, Part, Writer
 
 KIND = "claude-mem"
 FILE = "claude-mem.db"

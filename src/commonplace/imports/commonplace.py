@@ -12,8 +12,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import is_hidden, open_named
 from commonplace.imports import files
 from commonplace.storage import receipts
-from commonplace.types.imports import Page, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import FileFailure, Page, Part
 from commonplace.upkeep.export import FORMAT, VERSION
 
 KIND = "commonplace"

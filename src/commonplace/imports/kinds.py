@@ -15,8 +15,7 @@ from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
-from commonplace.types.imports import Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import FileFailure, Part
 
 
 class Kind(NamedTuple):

@@ -15,8 +15,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import open_named
 from commonplace.imports import files
 from commonplace.markdown import comments
-from commonplace.types.imports import Fact, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import Fact, FileFailure, Part
 from commonplace.upkeep import following
 
 KIND = "mem0"

@@ -16,8 +16,7 @@ from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.imports import files
 from commonplace.markdown import comments
-from commonplace.types.imports import Fact, Folder, Page, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import Fact, FileFailure, Folder, Page, Part
 
 KIND = "nanobot"
 _HISTORY = "memory/history.jsonl"

@@ -16,8 +16,7 @@ from posixpath import basename, splitext
 from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.imports import files
-from commonplace.types.imports import Folder, Page, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import FileFailure, Folder, Page, Part
 
 KIND = "openclaw"
 _WORKSPACES = "workspace"

@@ -24,8 +24,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import open_named, read_named
 from commonplace.imports import files
 from commonplace.notes import scan
-from commonplace.types.imports import Description, Folder, Part
-from commonplace.types.reports import FileFailure
+from commonplace.types import Description, FileFailure, Folder, Part
 
 KIND = "qmd"
 _NAMES = ("index.yml", "index.yaml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from commonplace.base.errors import IndexUnavailable
+from commonplace.base.errors import IndexUnavailable, NoteNotFound
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import Has, In, Index, Key, Lines, Scope
@@ -76,7 +76,6 @@ def within(index: Index, passages: Iterable[int], scope: Scope) -> set[int]:
 
 def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Place]]:
     """Where references lead: `#docid`, or a path as hits show it, with lines or without."""
-    from commonplace.base.errors import NoteNotFound
     from commonplace.markdown.references import parse_reference
 
     found: dict[str, Sequence[Place]] = {}

@@ -23,6 +23,7 @@ from commonplace.index.sqlite.schema import is_damage
 from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
 from commonplace.notes.scan import shown as listed
 from commonplace.notes.scan import with_archive as archived
+from commonplace.providers.embedding.base import batching
 from commonplace.types.progress import Progress, silent, tell
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -410,7 +411,6 @@ class Store:
         does not end, ProviderError, BudgetExceeded.
         """
         from commonplace.index import sync
-        from commonplace.providers.embedding.base import batching
 
         self._settle_to_write()
         with locked(self._lock, SYNC_WAIT_S):

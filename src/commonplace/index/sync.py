@@ -20,7 +20,7 @@ from commonplace.index.changes import FORMATS, Difference, compare, formats, rer
 from commonplace.index.reading import UNREAD, Reader, keep, lines
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, transcript_name
-from commonplace.providers.embedding.base import check_length
+from commonplace.providers.embedding.base import check_length, gives_words, signs
 from commonplace.types import SyncReport
 from commonplace.types.progress import Progress, silent
 
@@ -254,8 +254,6 @@ def _embed(embedder: Embedder, batch: Sequence[Pending], progress: Progress, don
 def _embed_part(embedder: Embedder, batch: Sequence[Pending]) -> _Made:
     """Embed texts: their keys, their vectors, and the signs of the words of turns, as a store adds them."""
     import numpy as np
-
-    from commonplace.providers.embedding.base import gives_words, signs
 
     turns = [pending for pending in batch if pending.start is not None]
     if not turns or not gives_words(embedder):

@@ -36,8 +36,7 @@ from commonplace.markdown import (
 )
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
-from commonplace.types import Heading, Note, cite
-from commonplace.types.notes import Statement
+from commonplace.types import Heading, Note, Statement, cite
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:

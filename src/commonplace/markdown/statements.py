@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from commonplace.base.expressions import lazy
 from commonplace.markdown import comments, fences, struck, structure
 from commonplace.markdown.comments import Annotations
-from commonplace.types import Note
-from commonplace.types.notes import Statement
+from commonplace.types import Note, Statement
 
 _HOUR = lazy(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 # The time at the start of an entry, also behind the mark of a list, in brackets or emphasised.

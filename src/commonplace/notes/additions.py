@@ -15,9 +15,8 @@ from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.notes import scan
 from commonplace.storage import journal
 from commonplace.storage.receipts import Receipts
-from commonplace.types.changes import Run
+from commonplace.types import FileFailure, Run
 from commonplace.types.imports import Description, Folder, ImportedSetting, Outcome
-from commonplace.types.reports import FileFailure
 
 
 def add(

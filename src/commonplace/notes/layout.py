@@ -16,7 +16,8 @@ from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT
-from commonplace.markdown import comments
+from commonplace.markdown import comments, struck
+from commonplace.markdown.document import Document, decode, parse
 from commonplace.markdown.statements import bullet, commented
 from commonplace.markdown.structure import unclosed
 from commonplace.notes import appends
@@ -106,8 +107,6 @@ def remember(
 
 def _hidden(workspace: paths.Workspace, path: str, line: int) -> list[str]:
     """Warn where an entry stands behind something that was never closed, and is not read as text there."""
-    from commonplace.markdown.document import Document
-
     with suppress(OSError):
         document = Document.read(workspace.files.read(path, links=True), path)
         above = "\n".join(document.bare[: line - 1])
@@ -126,9 +125,6 @@ def long_term_tokens(workspace: paths.Workspace) -> int:
 
     0 where it is missing or cannot be read.
     """
-    from commonplace.markdown import struck
-    from commonplace.markdown.document import decode, parse
-
     path = workspace.memory_file.relative_to(workspace.root)
     try:
         note = parse(decode(paths.read_contained(path, [workspace.root])), path.as_posix())

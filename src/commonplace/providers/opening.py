@@ -14,13 +14,13 @@ from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
 from commonplace.config.providers import LLM as LLM
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Spec
+from commonplace.providers.costs import Ledger
 from commonplace.providers.guard import SHARED as SHARED
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding
-    from commonplace.providers.costs import Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
     from commonplace.providers.reranking import GuardedReranker
@@ -181,7 +181,6 @@ def open_llm(
     if chosen.provider == NONE:
         return None
     from commonplace.providers.cache import AnswerCache
-    from commonplace.providers.costs import Ledger
     from commonplace.providers.llm.client import Client
 
     key = credentials.from_environment([LLM_KEY]) or credentials.named(chosen.key, "llm.key")

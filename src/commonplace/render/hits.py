@@ -16,6 +16,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look, Span
 from commonplace.types.data import cite
+from commonplace.types.data import to_data as plain
 from commonplace.types.results import LISTING, WEAKLY, Hit, answered_by
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -116,8 +117,6 @@ def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
 
 def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
     """Return a hit as plain data, with its factors if wanted."""
-    from commonplace.types.data import to_data as plain
-
     data: dict[str, Any] = plain(hit)
     if hit.workspace:
         data["workspace"] = hit.workspace

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from commonplace.base.database import Database
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Usage as Settings
-    from commonplace.types import Excerpt, Hit, Recall, SearchResult
-    from commonplace.types.changes import Erased
+    from commonplace.types import Erased, Excerpt, Hit, Recall, SearchResult
     from commonplace.types.store import Site, Targets
 
     Kind = Literal["search", "recall"]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace.base.tuples import NamedTuple
 from commonplace.search import journal
 from commonplace.search.journal import patient
-from commonplace.types.data import cite
-from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
+from commonplace.types import NoteUse, Unanswered, Usage, UsageDay, cite
 
 if TYPE_CHECKING:
     from pathlib import Path

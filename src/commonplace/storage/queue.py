@@ -21,11 +21,9 @@ from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.storage import state
-from commonplace.types import Entry, Provenance
-from commonplace.types.changes import Writer
+from commonplace.types import Entry, Erased, Provenance, Writer
 
 if TYPE_CHECKING:
-    from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
 _SET_ASIDE = "set-aside.jsonl"
@@ -173,8 +171,6 @@ def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None 
 
     With `change`, remove the targets from them; the caller is within `hold`.
     """
-    from commonplace.types.changes import Erased
-
     workspace, erased, done = site.workspace, list[Erased](), list[tuple[str | None, int]]()
     rows = state.rows(workspace, "SELECT id, data FROM queue ORDER BY id")
     for place, (number, data) in enumerate(rows, 1):

@@ -31,8 +31,7 @@ from commonplace.redaction.redact import redact
 from commonplace.transcripts import content, ours
 from commonplace.transcripts.content import Conversation, Damaged, Unreadable, Value
 from commonplace.transcripts.rendering import Renderer, clean
-from commonplace.types import CONVERSATIONS, ConversationInfo, Heading, Note
-from commonplace.types.events import Turn
+from commonplace.types import CONVERSATIONS, ConversationInfo, Heading, Note, Turn
 
 _HEAD = 200  # values by which a format is recognised
 # Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.

@@ -21,6 +21,7 @@ from commonplace.base import clock, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.markdown.document import Document
+from commonplace.memory import Memory, sources
 from commonplace.notes import watch
 from commonplace.notes.scan import places
 from commonplace.search import usage
@@ -29,7 +30,6 @@ from commonplace.storage import journal
 from commonplace.types.changes import Run
 
 if TYPE_CHECKING:
-    from commonplace.memory import Memory
     from commonplace.notes.scan import Source
     from commonplace.types import NoteInfo, Statement
 
@@ -129,8 +129,6 @@ class Activities:
 
     def __init__(self, memory: Memory, most: int = 0) -> None:
         """Begin now; `lately` holds what was done before: `most` of each kind, in no order."""
-        from commonplace.memory import sources
-
         home, *further = sources(memory)  # which may hold transcripts of its own beside its notes
         self.sources = [home, *(source for source in further if not source.format)]
         self._began = datetime.now() - _EARLIER

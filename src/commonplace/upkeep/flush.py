@@ -21,9 +21,8 @@ from commonplace.markdown import statements
 from commonplace.markdown.structure import ITEM
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, ToolSpec, without_thoughts
-from commonplace.redaction.redact import redact
-from commonplace.types.changes import Entry, Provenance
-from commonplace.types.events import Turn
+from commonplace.redaction.redact import redact, strip_private
+from commonplace.types import Entry, Provenance, Turn
 from commonplace.upkeep import dialogue, prose
 from commonplace.upkeep.summaries import NAMES, day_note
 
@@ -158,8 +157,6 @@ def news(texts: Sequence[str], note: str) -> list[str]:
 
 def _shown(note: str) -> str:
     """The newest lines of a note as they may be sent."""
-    from commonplace.redaction.redact import strip_private
-
     lines: list[str] = []
     room = _NOTE_TOKENS
     for line in reversed(redact(strip_private(note))[0].splitlines()):

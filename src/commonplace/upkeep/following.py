@@ -25,6 +25,7 @@ from commonplace.base.root import Root, open_named
 from commonplace.config.collections import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
+from commonplace.memory import Memory, sources
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan, written_as
 from commonplace.notes.scan import transcript_name as name_of
 from commonplace.transcripts import formats
@@ -35,7 +36,6 @@ from commonplace.transcripts.formats import Place as Place
 from commonplace.transcripts.rendering import cleaned
 
 if TYPE_CHECKING:
-    from commonplace.memory import Memory
     from commonplace.types import NoteInfo
 
 GLOBS = ("**/*.jsonl",)  # what is followed in a folder: of other files nobody knows what they are
@@ -68,13 +68,7 @@ class Session:
         return self.id.removesuffix(f"#{self.number}")
 
 
-def follow(
-    root: Path,
-    path: str,
-    *,
-    name: str = "",
-    kind: str = AUTO,
-) -> Collection:
+def follow(root: Path, path: str, *, name: str = "", kind: str = AUTO) -> Collection:
     """Follow the transcripts of a folder, or one file, as a collection; nothing is copied.
 
     Without a name the collection is called as the folder or the file is. Raises ConfigError where there is
@@ -103,8 +97,6 @@ def unfollow(root: Path, name: str) -> Collection:
 
 def sessions(memory: Memory) -> list[Session]:
     """Return the workspace's own transcripts and those that are followed, that written to last first."""
-    from commonplace.memory import sources
-
     own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
     followed = [source for source in sources(memory) if source.format and source.name != own.name]
     indexed: dict[str, list[NoteInfo]] = {}
@@ -126,8 +118,6 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     A session is named as the list names it, or by the end of that, such as the name of its file without
     folders; a file names all of its conversations. Raises NoteNotFound, with near misses, and NoteUnreadable.
     """
-    from commonplace.memory import sources
-
     listed = sessions(memory)
     known = {one.file: replace(one, id=one.file, number=0) for one in listed} | {
         one.id: one for one in listed

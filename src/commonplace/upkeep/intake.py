@@ -25,19 +25,8 @@ from commonplace.notes import additions, appends, layout, scan
 from commonplace.redaction.redact import redact
 from commonplace.storage import diffs, journal, transaction
 from commonplace.storage.receipts import Known, Receipts
-from commonplace.types import progress
-from commonplace.types.changes import About, Change, Provenance
-from commonplace.types.imports import (
-    Description,
-    Fact,
-    Folder,
-    Import,
-    ImportedFile,
-    Outcome,
-    Page,
-    Part,
-)
-from commonplace.types.reports import FileFailure
+from commonplace.types import About, Change, FileFailure, Provenance, progress
+from commonplace.types.imports import Description, Fact, Folder, Import, ImportedFile, Outcome, Page, Part
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -525,13 +514,7 @@ def _quoted(text: str) -> str:
 
 
 def _compose_page(
-    draft: _Draft,
-    source: str,
-    item: Item,
-    known: Receipts,
-    read: Read,
-    now: datetime,
-    long_term: str,
+    draft: _Draft, source: str, item: Item, known: Receipts, read: Read, now: datetime, long_term: str
 ) -> None:
     """Compose a note that is taken whole: where an import put it before, else where no note of theirs is."""
     page = item.part

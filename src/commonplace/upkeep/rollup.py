@@ -25,15 +25,14 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare
 from commonplace.markdown import comments, fences, metadata, references, statements, structure
 from commonplace.markdown.document import Document, parse
+from commonplace.memory import Memory, sources
 from commonplace.notes import scan
 from commonplace.redaction.redact import private_parts, strip_private
 from commonplace.storage import diffs, transaction
-from commonplace.types.changes import About, Change, Run
-from commonplace.types.data import cite
+from commonplace.types import About, Change, Run, cite
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
-    from commonplace.memory import Memory
     from commonplace.storage.transaction import Read
     from commonplace.types import Note
 
@@ -119,8 +118,6 @@ def rollup(
 
 def _own_notes(memory: Memory) -> list[str]:
     """Return the paths of the workspace's own notes, without transcripts and links."""
-    from commonplace.memory import sources
-
     root = os.path.realpath(memory.workspace.root)
     return [
         state.path

@@ -19,6 +19,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing, services
 from commonplace.providers.cache import vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
+from commonplace.providers.costs import NANO
 from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
 from commonplace.providers.guard import Call as Watched
@@ -221,7 +222,6 @@ class GuardedEmbedder(Guard):
         self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
     ) -> Estimate:
         """Say what embedding these would take, without asking anybody."""
-        from commonplace.providers.costs import NANO
         from commonplace.types import Estimate
 
         batched, known, tokens, dollars = self.batches is not None, 0, 0, 0.0

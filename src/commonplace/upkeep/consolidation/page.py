@@ -12,8 +12,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import fences, statements, structure
 from commonplace.markdown.document import parse
 from commonplace.redaction.redact import MARK, unclosed_line
-from commonplace.types import Note
-from commonplace.types.notes import Statement
+from commonplace.types import Note, Statement
 
 _CONFLICT = ("<<<<<<<", "|||||||", ">>>>>>>")
 _UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `Document` keeps it

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.base.errors import CommonplaceError, PreviewOutdated
 from commonplace.base.messages import message
 from commonplace.markdown.document import Document
-from commonplace.storage import transaction
+from commonplace.storage import diffs, transaction
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.consolidation import checks, compose, plan, sources, verify
 from commonplace.upkeep.consolidation import page as pages
@@ -158,13 +158,7 @@ def accept(
 
 
 def _write(
-    memory: Memory,
-    planned: _Plan,
-    outcome: _Outcome,
-    now: datetime,
-    days: int,
-    why: str,
-    shown: str = "",
+    memory: Memory, planned: _Plan, outcome: _Outcome, now: datetime, days: int, why: str, shown: str = ""
 ) -> Run | None:
     """Compose the files of a plan and write them as one run; where one was `shown`, that or nothing."""
 
@@ -380,8 +374,6 @@ def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read
 
 
 def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation:
-    from commonplace.storage import diffs
-
     conflicts = [item for item in outcome.checked.accepted if item.operation.op == "conflict"]
     accepted = tuple(item for item in outcome.checked.accepted if item not in conflicts)
     return Consolidation(

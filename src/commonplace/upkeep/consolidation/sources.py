@@ -21,7 +21,9 @@ from commonplace.language import compare, rules
 from commonplace.markdown import comments, metadata, references, statements, struck, turns
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
-from commonplace.notes import layout
+from commonplace.memory import Memory, sources
+from commonplace.notes import layout, scan
+from commonplace.redaction.recalled import strip_recalled
 from commonplace.storage import writes
 from commonplace.types.notes import Statement
 from commonplace.upkeep import prose, summaries
@@ -31,7 +33,6 @@ from commonplace.upkeep.consolidation.page import Entry
 from commonplace.upkeep.labels import DASH, LABELS
 
 if TYPE_CHECKING:
-    from commonplace.memory import Memory
     from commonplace.types import Note
 
 Read = Callable[[str], bytes | None]
@@ -150,9 +151,6 @@ def _notes(
     memory: Memory, first: date, last: date, *, months: bool = False
 ) -> Iterator[tuple[str, date, bytes]]:
     """Yield the daily notes between two days; one that cannot be read is passed over, the index says so."""
-    from commonplace.memory import sources
-    from commonplace.notes import scan
-
     dated: list[tuple[str, str]] = []
     for path in (state.path for state in scan.scan(sources(memory)[:1])):
         month = metadata.month_of(path) if months else None
@@ -260,8 +258,6 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
 
 def _is_eligible(statement: Statement, today: date) -> bool:
     """Tell whether a statement may be a source at all, whatever it says."""
-    from commonplace.redaction.recalled import strip_recalled
-
     said, text = statement.said, statement.text
     if statement.struck or struck.MARK in text or said.get("status") or "superseded-by" in said:
         return False
