@@ -146,7 +146,7 @@ def test_killed_while_syncing(root: Path, number: int) -> None:
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()
         status = memory.status()
-        check = memory._store.index.connection.execute("PRAGMA integrity_check").get
+        check = memory.store.index.connection.execute("PRAGMA integrity_check").get
     assert (status.notes, status.pending, status.stale) == (400, 0, 0)
     assert check == "ok"
 
@@ -213,8 +213,8 @@ def test_a_full_disk_keeps_what_is_indexed(root: Path) -> None:
     (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n", "utf-8")
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
-        pages = memory._store.index.connection.execute("PRAGMA page_count").get
-        memory._store.index.connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
+        pages = memory.store.index.connection.execute("PRAGMA page_count").get
+        memory.store.index.connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
         for number in range(60):
             (root / "memory" / f"b{number}.md").write_text(f"# B\n\nword{number} " * 900, "utf-8")
         result = memory.search("walnut desk")
@@ -254,12 +254,12 @@ def test_killed_amid_changes_the_index_ends_as_a_rebuild(root: Path, program: st
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         assert memory.search("walnut desk", min_score=0.0).hits
         memory.sync()
-        grown = dump(memory._store.index)
+        grown = dump(memory.store.index)
     with Memory.open(
         root, overrides={"embedding.provider": "fake"}, lab=Lab(root / "fresh.sqlite")
     ) as memory:
         memory.sync()
-        assert dump(memory._store.index) == grown
+        assert dump(memory.store.index) == grown
 
 
 KEY = "MIIEowIBAAKCAQEA7c8Wm0xq3Vf9yG2tS5rK1uN4oP6aB8dE"

@@ -651,7 +651,7 @@ def test_the_former_vectors_answer_while_another_model_is_filled(root: Path) -> 
         finally:
             model.go_on.set()
         running.result(30)
-        assert memory._store.index.meta["model"] == "waiting-1"
+        assert memory.store.index.meta["model"] == "waiting-1"
         assert memory.search("certificate release").level == 0
 
 
@@ -700,7 +700,7 @@ def test_a_search_sees_one_state_of_the_index(root: Path, monkeypatch: pytest.Mo
 def test_a_full_disk_before_anything_is_indexed_leaves_the_files(root: Path) -> None:
     (root / "memory" / "2026-02-20.md").write_text("# 2026-02-20\n\n" + "- rain and wind\n" * 20_000, "utf-8")
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
-        connection = memory._store.index.connection
+        connection = memory.store.index.connection
         connection.execute(f"PRAGMA max_page_count={connection.execute('PRAGMA page_count').get}").fetchall()
         found = memory.search("certificate release")
         assert (found.level, found.stale) == (3, 0)

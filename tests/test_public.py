@@ -44,7 +44,7 @@ def test_the_help_of_a_memory_fits_a_terminal_and_names_every_method() -> None:
     assert max(len(line) for line in text.splitlines() if "->" not in line and "Memory(" not in line) <= 120
     assert not re.search(r"ChunkSettings|RankSettings|<function|<object", text)
     described = inspect.getdoc(commonplace.Memory) or ""
-    public = {name for name, value in vars(commonplace.Memory).items() if not name.startswith("_")}
+    public = {name for name in dir(commonplace.Memory) if not name.startswith("_")}
     assert {name for name in public - {"open"} if not re.search(rf"\b{name}\b", described)} == set()
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         WorkspaceNotFound,
     )
     from commonplace.edit.resolve import StatementNotFound
-    from commonplace.memory import Memory
+    from commonplace.library import AsyncMemory, Memory
     from commonplace.storage.undo import NothingToUndo, NotUndone
     from commonplace.types import (
         Answer,
@@ -39,16 +39,20 @@ if TYPE_CHECKING:
         SyncReport,
         Written,
     )
+    from commonplace.upkeep.schedule.due import Running
+    from commonplace.upkeep.watermarks import InUse
 
 __version__ = "0.1.0"
 __all__ = [
     "AccessDenied",
     "Answer",
+    "AsyncMemory",
     "BudgetExceeded",
     "CommonplaceError",
     "ConfigError",
     "Excerpt",
     "Hit",
+    "InUse",
     "IndexUnavailable",
     "Memory",
     "MissingExtra",
@@ -61,6 +65,7 @@ __all__ = [
     "PreviewOutdated",
     "ProviderError",
     "Recall",
+    "Running",
     "SearchResult",
     "Selection",
     "StatementNotFound",
@@ -71,24 +76,15 @@ __all__ = [
     "WorkspaceNotFound",
     "Written",
 ]
-_VALUES = (
-    "Answer",
-    "Excerpt",
-    "Hit",
-    "Recall",
-    "SearchResult",
-    "Selection",
-    "Status",
-    "SyncReport",
-    "Written",
-)
+_VALUES = "Answer Excerpt Hit Recall SearchResult Selection Status SyncReport Written".split()
 # The module of each name that is no error of `base.errors`.
 _HOMES = {
     **dict.fromkeys(_VALUES, "types"),
-    "Memory": "memory",
-    "NotUndone": "storage.undo",
-    "NothingToUndo": "storage.undo",
+    **dict.fromkeys(("AsyncMemory", "Memory"), "library"),
+    **dict.fromkeys(("NotUndone", "NothingToUndo"), "storage.undo"),
     "StatementNotFound": "edit.resolve",
+    "Running": "upkeep.schedule.due",
+    "InUse": "upkeep.watermarks",
 }
 
 

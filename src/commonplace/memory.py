@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
-from commonplace import config
+from commonplace import config, types
 from commonplace.base import filetypes, fork, paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
@@ -23,19 +22,24 @@ from commonplace.base.errors import (
     OutsideRoots,
     UnknownCollection,
 )
+from commonplace.base.locks import locked
 from commonplace.base.messages import message
 from commonplace.base.root import is_hidden
+from commonplace.config.providers import EMBEDDERS
 from commonplace.index import opening
 from commonplace.index.base import DOCID
 from commonplace.index.store import Store
+from commonplace.markdown import conflicts
 from commonplace.notes import scan
 from commonplace.notes.scan import Source
 from commonplace.providers.embedding.selector import CurrentModel
+from commonplace.render import screen
 from commonplace.search import references as places
 from commonplace.search import union
 from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.journal import count_late as count_late
+from commonplace.search.query import parse
 from commonplace.search.ranking import chosen
 from commonplace.search.request import Lab as Lab
 from commonplace.search.request import Request, check_time, check_whole
@@ -51,30 +55,6 @@ if TYPE_CHECKING:
     from commonplace.edit.forget.notes import Context
     from commonplace.index.vectors import Vectors
     from commonplace.providers.embedding.base import Embedder
-    from commonplace.types import (
-        Answer,
-        Cited,
-        Corrected,
-        Entry,
-        Erasure,
-        Estimate,
-        Excerpt,
-        Gathered,
-        Hit,
-        Mode,
-        NoteInfo,
-        Provenance,
-        Recall,
-        Run,
-        SearchResult,
-        Selection,
-        Status,
-        SyncReport,
-        Timeline,
-        Undone,
-        Usage,
-        Written,
-    )
 
     _Found = TypeVar("_Found")
 
@@ -86,63 +66,55 @@ RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget
 class Memory:
     """The memory of one workspace, a folder of notes; use it from any thread.
 
-        with Memory.open("notes") as memory:
-            memory.remember("Deploys go out on Tuesdays.")
-            for hit in memory.search("when do we deploy?").hits:
-                print(hit.citation, hit.text)
-
-    Ask:      search (passages), recall (a block for a prompt), ask (one answer by a language model)
-    Read:     get, get_many, notes, timeline
-    Write:    remember, capture
-    Change:   correct, forget, undo, log
-    Keep up:  sync, status, usage, close
-
-    Results are values with named fields (`commonplace.types`). What is wrong is raised as an error that
-    derives from `CommonplaceError` and says in one line what helps.
+    `commonplace.Memory`, which programs import, adds what `upkeep` and `imports` do.
     """
 
-    def __init__(
+    def __init__(self, path: object = "notes", *_: object, **__: object) -> None:
+        """Refuse: `open` makes a memory, and finds its settings."""
+        name = type(self).__name__
+        raise TypeError(f'{name}() opens nothing; use {name}.open("{path}")')
+
+    def _bind(
         self,
-        root: Path,
+        reach: Reach,
         settings: config.Settings,
         *,
-        embedder: Embedder | None = None,
         agent: str = "",
-        reach: Reach | None = None,
         overrides: Mapping[str, object] | None = None,
+        embedder: Embedder | None = None,
         lab: Lab | None = None,
-    ) -> None:
-        """Bind to a workspace folder; callers use `Memory.open`. Nothing is read or written until needed.
+    ) -> Self:
+        """Bind to the home of a `reach`; nothing is read or written until needed.
 
-        `agent` is who asks, for the record of use. A `reach` names further workspaces, which questions are
-        put to as well, with the settings of each and these `overrides`, and says whether this one may be
-        written.
+        `agent` is who asks, for the record of use. Questions are put to the other workspaces of the reach as
+        well, with the settings of each and these `overrides`.
         """
-        self.workspace = paths.Workspace(root, reader=reach.reader if reach else None)
+        self.workspace = paths.Workspace(reach.home, reader=reach.reader)
         if config.files.is_old(self.workspace) and (lab is None or lab.index_path is None):
             from commonplace.storage import taking_over
 
             taking_over.take(self.workspace)
-        self.settings = settings
-        self.name = reach.name if reach else ""
-        self._others = {
-            name: _Other(folder, agent, overrides) for name, folder in (reach.others if reach else {}).items()
-        }
+        self.settings, self.name = settings, reach.name
+        self.others = reach.others  # by name; they are asked as well, and never written
+        self._opened: dict[str, Memory] = {}  # of the others
+        # What is asked from elsewhere is no business of those who read its record of use.
+        self._agent, self._overrides = agent, {**(overrides or {}), "usage.record": False}
         lab = lab or Lab()
         self.ranking = chosen(settings.search, lab.ranking)
         self._index_path, self._chunks = lab.index_path, lab.chunks
-        self._store = self._make_store()
+        self.store = self._make_store()
         folder = lab.index_path.parent if lab.index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._journal = Journal(self.workspace, settings.usage, folder, agent)
         self._lock, self._syncing = fork.renewed(threading.RLock()), fork.renewed(threading.Lock())
         self._answerer = Answerer(
-            self.workspace, settings, self.ranking, self._store, self._current, self._lock
+            self.workspace, settings, self.ranking, self.store, self._current, self._lock
         )
-        self._answer = self._answer_from_all if self._others else self._answerer.answer
+        self._answer = self._answer_from_all if self.others else self._answerer.answer
         self._beside: Answerer | None = None  # of an index of its own, for what is not to wait for a search
         self._beside_lock = fork.renewed(threading.RLock())
         self._waits = False  # whether entries of ours wait for notes that another program was writing
+        return self
 
     def _make_store(self) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
@@ -183,24 +155,19 @@ class Memory:
             raise ConfigError("beside", "needs a workspace that they are beside; name it")
         folders = [os.fspath(one) for one in (path, *beside) if one is not None]
         reach = config.reach(folders, agent, everything=everything)
-        root = reach.home
-        settings = config.load(root, os.environ, overrides, agent)
-        return cls(
-            root,
-            settings,
-            reach=reach,
-            overrides=overrides,
-            lab=lab,
-            embedder=embedder,
-            agent=os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent,
+        settings = config.load(reach.home, os.environ, overrides, agent)
+        agent = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
+        return cls.__new__(cls)._bind(
+            reach, settings, agent=agent, overrides=overrides, embedder=embedder, lab=lab
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.open({os.fspath(self.workspace.root)!r})"
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -208,8 +175,8 @@ class Memory:
         with self._lock:
             with self._beside_lock:
                 beside = [] if self._beside is None else [self._beside.store]
-            parts: list[Any] = [self._store, *beside, self._answerer, self._current, self._journal]
-            for part in (*parts, *self._others.values()):
+            parts: list[Any] = [self.store, *beside, self._answerer, self._current, self._journal]
+            for part in (*parts, *self._opened.values()):
                 part.close()
             state.close(state.path(self.workspace))
 
@@ -224,11 +191,11 @@ class Memory:
         long_term: bool = False,
         redact: bool | None = None,
         now: datetime | None = None,
-        provenance: Provenance | None = None,
+        provenance: types.Provenance | None = None,
         tentative: bool = False,
         on: date | str | None = None,
         once: bool = False,
-    ) -> Written:
+    ) -> types.Written:
         """Append an entry to the note of a day, or to a section of MEMORY.md if `long_term`.
 
         The day is today, or the one that it is about: `on` as a date or in words (yesterday, 2026-11-03,
@@ -242,7 +209,6 @@ class Memory:
 
         from commonplace.notes import layout
         from commonplace.storage.files import Busy
-        from commonplace.types import Entry
 
         check_time("now", now, "datetime")
         now = now or datetime.now()
@@ -269,10 +235,10 @@ class Memory:
             if redact is False or day not in (None, now.date()):
                 raise  # an entry that waits is redacted, and of the day on which it came
             heading = section if long_term else heading
-            return self._queue(Entry(text, now, heading or "", provenance, long_term, tentative))
+            return self._queue(types.Entry(text, now, heading or "", provenance, long_term, tentative))
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
-        self._store.written()
+        self.store.written()
         if tentative:
             return written
         from commonplace.edit import resolve
@@ -282,21 +248,19 @@ class Memory:
         near = resolve.standing(self.workspace, answerer, text, written, now.date())
         return replace(written, near=near)
 
-    def _queue(self, entry: Entry) -> Written:
+    def _queue(self, entry: types.Entry) -> types.Written:
         """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
         from commonplace.storage.queue import Queue
-        from commonplace.types import Written
 
         note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())
         path = note.relative_to(self.workspace.root).as_posix()
         Queue(self.workspace).append(entry)
         self._waits = True
         told = "{path} is being written by another program; the entry waits, and the next sync writes it"
-        return Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
+        return types.Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
 
-    def _written_once(self, text: str, day: date | None, write: Callable[[], Written]) -> Written:
+    def _written_once(self, text: str, day: date | None, write: Callable[[], types.Written]) -> types.Written:
         """Write an entry unless MEMORY.md, or the note of its day if it has one, says it already."""
-        from commonplace.base.locks import locked
         from commonplace.edit import resolve
 
         with locked(paths.lock_file(self.workspace, "once")):
@@ -307,10 +271,9 @@ class Memory:
             return write()
 
     def _note_entry(
-        self, by: Provenance | None, at: datetime, path: str, text: str, sides: tuple[bytes, bytes]
+        self, by: types.Provenance | None, at: datetime, path: str, text: str, sides: tuple[bytes, bytes]
     ) -> str:
         """Record an entry so that `undo` takes it back; return the run."""
-        from commonplace.render import screen
         from commonplace.storage import transaction
         from commonplace.types.changes import About, Change
 
@@ -326,10 +289,10 @@ class Memory:
         *,
         why: str = "",
         now: datetime | None = None,
-        provenance: Provenance | None = None,
+        provenance: types.Provenance | None = None,
         dry_run: bool = False,
-        preview: Corrected | None = None,
-    ) -> Corrected:
+        preview: types.Corrected | None = None,
+    ) -> types.Corrected:
         """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
 
         `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
@@ -343,7 +306,7 @@ class Memory:
         from commonplace.edit import correct as correcting
 
         check_time("now", now, "datetime")
-        self._store.written()
+        self.store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
         try:
@@ -352,16 +315,56 @@ class Memory:
                 dry_run=dry_run, preview=preview,
             )  # fmt: skip
         finally:
-            self._store.written()  # `ask` has compared the files before they were changed
+            self.store.written()  # `ask` has compared the files before they were changed
 
-    def _near(self, text: str, own: bool) -> list[Cited]:
+    def confirm(
+        self,
+        statement: str,
+        *,
+        reject: bool = False,
+        why: str = "",
+        now: datetime | None = None,
+        provenance: types.Provenance | None = None,
+        dry_run: bool = False,
+        preview: types.Confirmed | None = None,
+    ) -> types.Confirmed:
+        """Let a tentative statement hold from now on; with `reject` strike it instead.
+
+        The options are those of `correct`. Raises StatementNotFound, also for what is not tentative,
+        NoteUnreadable, PreviewOutdated.
+        """
+        from commonplace.edit import correct as correcting
+
+        check_time("now", now, "datetime")
+        done = correcting.confirm(
+            self.workspace, self.settings, self._written_here(statement), reject=reject, why=why, now=now,
+            provenance=provenance, dry_run=dry_run, preview=preview,
+        )  # fmt: skip
+        self.store.written()
+        return done
+
+    def history(self, statement: str) -> tuple[types.Statement, ...]:
+        """List the versions of a statement, newest first: how it stands, and what was struck for it.
+
+        It is named as for `correct`, by any of its versions. Each says from when to when it held in
+        `said["since"]` and `said["until"]`. Raises StatementNotFound.
+        """
+        from commonplace.edit import resolve
+        from commonplace.storage import journal
+
+        name, statement = self._split(statement)
+        held = beside(self, name)
+        corpus = resolve.Corpus(held.workspace, held.settings, partial(journal.read, held.workspace))
+        return tuple(resolve.versions(corpus, statement))
+
+    def _near(self, text: str, own: bool) -> list[types.Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
         from commonplace.edit import resolve
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
         return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
 
-    def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
+    def capture(self, entries: Sequence[types.Entry]) -> tuple[types.Written, ...]:
         """Append many entries (`commonplace.types.Entry`) to the notes of their days, one write a day.
 
         This is for what hooks observe. Secrets and private parts are always dropped, and what is empty then
@@ -370,18 +373,18 @@ class Memory:
         """
         from commonplace.notes import layout
 
-        self._store.written()
+        self.store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
     def forget(
         self,
-        what: Selection | Sequence[Selection] | Erasure,
+        what: types.Selection | Sequence[types.Selection] | types.Erasure,
         *,
         dry_run: bool = False,
         now: datetime | None = None,
         agent: str = "",
         session: str = "",
-    ) -> Erasure:
+    ) -> types.Erasure:
         """Remove something for real: from notes, index, caches, transcripts, record of changes and queue.
 
         Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed, and what is
@@ -391,17 +394,16 @@ class Memory:
         PreviewOutdated where the notes have changed so that something else would go.
         """
         from commonplace.edit.forget import erase
-        from commonplace.types import Erasure, Selection
 
         check_time("now", now, "datetime")
         self.workspace.check_there()
         is_list = isinstance(what, Iterable) and not isinstance(what, str)
-        given: Any = what if is_list or isinstance(what, Erasure) else [what]
+        given: Any = what if is_list or isinstance(what, types.Erasure) else [what]
         asked = given
-        if not isinstance(given, Erasure):
+        if not isinstance(given, types.Erasure):
             asked = [
                 replace(one, value=self._written_here(one.value))
-                if isinstance(one, Selection) and one.kind in ("lines", "note")
+                if isinstance(one, types.Selection) and one.kind in ("lines", "note")
                 else one
                 for one in given
             ]
@@ -417,10 +419,10 @@ class Memory:
         *,
         since: bool = False,
         dry_run: bool = False,
-        preview: Undone | None = None,
+        preview: types.Undone | None = None,
         agent: str = "",
         session: str = "",
-    ) -> Undone:
+    ) -> types.Undone:
         """Take back a generated change: the newest that stands, or `run`, by its id or the beginning of it.
 
         What was written after it stays, to the byte. With `since`, all that was generated after it goes
@@ -431,14 +433,13 @@ class Memory:
         from commonplace.notes import additions
         from commonplace.storage import diffs
         from commonplace.storage import undo as undoing
-        from commonplace.types import Undone
 
         self.workspace.check_there()
         planned = undoing.planned(self.workspace, run, since=since)
         skipped = () if run else tuple(undoing.skipped(self.workspace, planned[-1].run))
         diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
         if dry_run:
-            return Undone(
+            return types.Undone(
                 tuple(plan.run for plan in planned), diff, dry_run=True, skipped=skipped, basis=basis
             )
         done = undoing.undo(
@@ -450,12 +451,12 @@ class Memory:
             since=since,
             shown=None if preview is None else preview.basis,
         )
-        self._store.written()
+        self.store.written()
         withdrawn = tuple((one.kind, one.name) for one in additions.withdraw(self.workspace, done))
         lacking = additions.lacking(self.workspace, done)
-        return Undone(done, diff, withdrawn=withdrawn, lacking=lacking, skipped=skipped)
+        return types.Undone(done, diff, withdrawn=withdrawn, lacking=lacking, skipped=skipped)
 
-    def log(self, limit: int = 20) -> tuple[Run, ...]:
+    def log(self, limit: int = 20) -> tuple[types.Run, ...]:
         """List changes of notes, newest first; `undo` takes one back by its `id`.
 
         Entries that hooks capture are not among them. Raises NoteUnreadable.
@@ -495,7 +496,7 @@ class Memory:
     def _due_records(self) -> list[str]:
         """Look through the records as well, once, where the index was made anew because of newer rules."""
         beside = self._beside is not None and self._beside.store.take_renewal()
-        if not (self._store.take_renewal() or beside):
+        if not (self.store.take_renewal() or beside):
             return []
         return self._renew_records()
 
@@ -506,7 +507,7 @@ class Memory:
         text: str,
         *,
         limit: int | None = None,
-        mode: Mode = "hybrid",
+        mode: types.Mode = "hybrid",
         collections: Sequence[str] = (),
         min_score: float | None = None,
         now: date | None = None,
@@ -515,7 +516,7 @@ class Memory:
         history: bool = False,
         as_of: date | str | None = None,
         strict: bool = False,
-    ) -> SearchResult:
+    ) -> types.SearchResult:
         """Find the passages that answer a question, best first.
 
         `mode` is `hybrid`, `lexical` (words alone) or `semantic` (meaning alone); `limit` is the most hits.
@@ -553,7 +554,7 @@ class Memory:
         strict: bool = False,
         sparing: bool = False,
         without_session: str = "",
-    ) -> Recall:
+    ) -> types.Recall:
         """Compose the block for a prompt: the best passages for a message, cited, inside `budget` tokens.
 
         A message is words: nothing in it is an operator, a filter or an exclusion, and what was pasted into
@@ -572,7 +573,7 @@ class Memory:
             expand=expand, as_of=_day(as_of, now), strict=strict, without_session=without_session,
         )  # fmt: skip
 
-        def recalled(message: str) -> Recall:
+        def recalled(message: str) -> types.Recall:
             result = self._answer(request._replace(text=wording.words(message)))
             near = pack.near_best(message, result) if sparing else result
             return pack.recall(near, budget, self.settings.recall, strict=strict)
@@ -593,7 +594,7 @@ class Memory:
         now: date | None = None,
         as_of: date | str | None = None,
         strict: bool = False,
-    ) -> Answer:
+    ) -> types.Answer:
         """Let the language model answer from what is recalled for `text`, with its passages cited.
 
         The options are those of `recall`. Where nothing is recalled, the text is empty and no model is asked.
@@ -611,7 +612,7 @@ class Memory:
         )
         return generation.answer(self._answerer.llm, recall, _day(as_of, now) or now or date.today())
 
-    def get(self, reference: str) -> Excerpt:
+    def get(self, reference: str) -> types.Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]`, `#docid`, `[[Note#Heading]]`, `Note#^block`.
 
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
@@ -621,22 +622,22 @@ class Memory:
         self._journal.opened(self._own_excerpts([found]))
         return found
 
-    def _read(self, reference: str) -> Excerpt:
+    def _read(self, reference: str) -> types.Excerpt:
         """Read a reference in the workspace that it names; a docid in the first one that has it."""
         name, rest = self._split(reference)
         if name not in ("", self.name):
-            return union.reading(name, self._others[name].memory._read, rest)
+            return union.reading(name, beside(self, name)._read, rest)
         try:
             return self._read_here(rest)
         except NoteNotFound:
             if not rest.strip().startswith("#"):
                 raise
-            for name, other in self._others.items():
+            for name in self.others:
                 with suppress(CommonplaceError):
-                    return union.reading(name, other.memory._read, rest)
+                    return union.reading(name, beside(self, name)._read, rest)
             raise
 
-    def _read_here(self, reference: str) -> Excerpt:
+    def _read_here(self, reference: str) -> types.Excerpt:
         self.workspace.check_there()
         from commonplace.index.reading import content_hash, note_of
         from commonplace.markdown import references, wiki
@@ -648,8 +649,8 @@ class Memory:
                 wanted, place, absolute = reader.store.ask(lambda: places.resolve(reader.store, reference))
             shown = wanted.path
         else:  # a path needs no index, and waits for no search
-            shown, absolute = places.find(self._store, wanted)
-        source, inner = places.source_of(self._store, shown)
+            shown, absolute = places.find(self.store, wanted)
+        source, inner = places.source_of(self.store, shown)
         form, indexed = source.format_of(inner), source.covers(inner)
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
@@ -667,7 +668,7 @@ class Memory:
         wanted = references.within(note, wanted, place)
         return references.cut(note, shown, content_hash(data)[:DOCID], wanted)
 
-    def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
+    def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> types.Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
 
         What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
@@ -677,11 +678,13 @@ class Memory:
         self._journal.opened(self._own_excerpts(found.excerpts))
         return found
 
-    def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
+    def notes(self, under: str = "") -> tuple[types.NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
         return listing(self, under)[0]
 
-    def timeline(self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None) -> Timeline:
+    def timeline(
+        self, anchor: str, *, before: int = 3, after: int = 3, now: date | None = None
+    ) -> types.Timeline:
         """Show what surrounds an anchor in time: a reference as `get` takes it, a day, or a longer time.
 
         The time is written in any form that the filter `on:` takes, and told from `now` (default: today).
@@ -690,15 +693,16 @@ class Memory:
         check_time("now", now)
         name, anchor = self._split(anchor)
         asks = {self.name: partial(self._timeline_here, anchor, before=before, after=after, now=now)}
-        if not self._others or name == self.name != "":
+        if not self.others or name == self.name != "":
             return asks[self.name]()
-        asks |= {
-            other: partial(one.timeline, anchor, before=before, after=after, now=now)
-            for other, one in self._others.items()
-        }
+
+        def ask(name: str) -> types.Timeline:
+            return beside(self, name).timeline(anchor, before=before, after=after, now=now)
+
+        asks |= {name: partial(ask, name) for name in self.others}
         return union.timeline(before, after, {name: asks[name]} if name else asks, self.name)
 
-    def _timeline_here(self, anchor: str, *, before: int, after: int, now: date | None) -> Timeline:
+    def _timeline_here(self, anchor: str, *, before: int, after: int, now: date | None) -> types.Timeline:
         from commonplace.search import timeline
 
         with self._reading() as reader:
@@ -716,7 +720,7 @@ class Memory:
         progress: Progress | None = None,
         stop: Callable[[], bool] | None = None,
         drop_missing: Sequence[str] = (),
-    ) -> SyncReport:
+    ) -> types.SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
@@ -725,7 +729,6 @@ class Memory:
         Questions of other threads are answered meanwhile. Embedding can be stopped (`stop`, Ctrl-C) and goes
         on at the next call. Raises IndexUnavailable, UnknownCollection, ProviderError, BudgetExceeded.
         """
-        from commonplace.markdown import conflicts
         from commonplace.storage import overwritten, transaction
 
         started = time.perf_counter()
@@ -756,7 +759,7 @@ class Memory:
                     report = store.sync(load, progress, stops, patient=patient)
         pulled += overwritten.warnings(self.workspace)  # of what a merge has not put back
         with self._lock:
-            self._store.settle()
+            self.store.settle()
             if embed:  # otherwise the first question measures
                 self._answerer.measure()
         pending = report.pending if self.settings.embedding.provider != "none" else 0  # none is wanted
@@ -770,7 +773,7 @@ class Memory:
         ]
         return replace(report, pending=pending, seconds=time.perf_counter() - started, warnings=(*warnings,))
 
-    def status(self) -> Status:
+    def status(self) -> types.Status:
         """Describe the workspace and its index, without changing either. Raises IndexUnavailable."""
         with self._reading() as reader:
             reader.store.settle()
@@ -781,9 +784,9 @@ class Memory:
         states, failures = self._ask_others(Memory.status)
         told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
         warnings = (*state.warnings, *left_aside(self), *told, *failures)
-        return replace(state, others=tuple(self._others), warnings=warnings)
+        return replace(state, others=tuple(self.others), warnings=warnings)
 
-    def usage(self, days: int | None = None) -> Usage:
+    def usage(self, days: int | None = None) -> types.Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
 
         The record is kept on this machine alone, while `usage.record` is on. Raises NoteUnreadable for one
@@ -793,49 +796,53 @@ class Memory:
 
         self.workspace.check_there()
         with self._lock:
-            notes = _infos(self._store)
-            manifest = self._store.index.manifest()
+            notes = _infos(self.store)
+            manifest = self.store.index.manifest()
             times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in manifest.items()}
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times.get(note.path) or now) for note in notes], days)
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _answer_from_all(self, request: Request) -> SearchResult:
+    def _answer_from_all(self, request: Request) -> types.SearchResult:
         """Answer a question from all workspaces that are asked."""
         limit = self.settings.search.limit if request.limit is None else request.limit
+
+        def answer(name: str, request: Request) -> types.SearchResult:
+            return beside(self, name)._answer(request)
+
         asks = {self.name: self._answerer.answer}
-        asks |= {name: other.answer for name, other in self._others.items()}
+        asks |= {name: partial(answer, name) for name in self.others}
         return union.search(request, limit, asks)
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
         """What each further workspace answers, by name, and what failed, in words."""
         answers: dict[str, _Found] = {}
         failures: list[str] = []
-        for name, other in self._others.items():
+        for name in self.others:
             try:
-                answers[name] = ask(other.memory)
+                answers[name] = ask(beside(self, name))
             except CommonplaceError as error:
                 failures.append(f"{name}: {error}")
         return answers, failures
 
     def _split(self, reference: str) -> tuple[str, str]:
         """The workspace that a reference names, and the rest; no name where only one is asked."""
-        return union.split(reference, [self.name, *self._others]) if self.name else ("", reference)
+        return union.split(reference, [self.name, *self.others]) if self.name else ("", reference)
 
     def _written_here(self, reference: str) -> str:
         """A reference to what is to be changed. Raises AccessDenied for that of another workspace."""
         name, rest = self._split(reference)
         if name not in ("", self.name):
-            self._others[name].memory.workspace.check_writable()
+            beside(self, name).workspace.check_writable()
         return rest
 
-    def _own_hits(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+    def _own_hits(self, hits: Sequence[types.Hit]) -> Sequence[types.Hit]:
         """The hits that the record of use names: others who use this workspace may not read the others."""
-        return [hit for hit in hits if hit.workspace == self.name] if self._others else hits
+        return [hit for hit in hits if hit.workspace == self.name] if self.others else hits
 
-    def _own_excerpts(self, excerpts: Sequence[Excerpt]) -> list[Excerpt]:
-        return [one for one in excerpts if union.split(one.path, self._others) == ("", one.path)]
+    def _own_excerpts(self, excerpts: Sequence[types.Excerpt]) -> list[types.Excerpt]:
+        return [one for one in excerpts if union.split(one.path, self.others) == ("", one.path)]
 
     @contextmanager
     def _reading(self) -> Iterator[Answerer]:
@@ -864,54 +871,17 @@ class Memory:
         finally:
             store.close()
             with self._lock:
-                self._store.written()
-                self._store.settle(retry_s=0)
+                self.store.written()
+                self.store.settle(retry_s=0)
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.choose()
 
 
-class _Other:
-    """A further workspace that questions are put to: opened when one is, read and never written."""
-
-    def __init__(self, root: Path, agent: str, overrides: Mapping[str, object] | None) -> None:
-        self.root = root
-        self._agent, self._overrides = agent, dict(overrides or {})
-        self._lock = threading.Lock()
-        self._memory: Memory | None = None
-
-    @property
-    def memory(self) -> Memory:
-        """The memory of it, opened now if it was not. Raises as `Memory.open` does."""
-        with self._lock:
-            paths.Workspace(self.root).check_there()
-            if self._memory is None:
-                # What is asked from elsewhere is no business of those who read its record of use.
-                overrides = {**self._overrides, "usage.record": False}
-                settings = config.load(self.root, None, overrides, self._agent)
-                alone = config.Reach(self.root, "", {}, self._agent)
-                self._memory = Memory(self.root, settings, agent=self._agent, reach=alone)
-            return self._memory
-
-    def answer(self, request: Request) -> SearchResult:
-        """Answer a question, as `Answerer.answer` does."""
-        return self.memory._answerer.answer(request)
-
-    def timeline(self, anchor: str, *, before: int, after: int, now: date | None) -> Timeline:
-        """Show what surrounds an anchor, as `Memory.timeline` does."""
-        return self.memory.timeline(anchor, before=before, after=after, now=now)
-
-    def close(self) -> None:
-        """Close it; it is opened again when it is asked."""
-        with self._lock:
-            if self._memory is not None:
-                self._memory.close()
-
-
-def _infos(store: Store, *, apart: bool = False) -> list[NoteInfo]:
+def _infos(store: Store, *, apart: bool = False) -> list[types.NoteInfo]:
     """Every note of the index, which is compared with the files first; conversations `apart`."""
 
-    def read() -> list[NoteInfo]:
+    def read() -> list[types.NoteInfo]:
         store.freshen()
         return places.notes(store.index, apart=apart)
 
@@ -1001,6 +971,18 @@ def days(memory: Memory) -> dict[str, int]:
         return reader.store.ask(lambda: timeline.days(reader.store))
 
 
+def reaching(
+    reach: Reach,
+    agent: str,
+    overrides: Mapping[str, object] | None = None,
+    settings: config.Settings | None = None,
+    lab: Lab | None = None,
+) -> Memory:
+    """Open the home of a reach for an agent, with its settings unless others are given."""
+    settings = settings or config.load(reach.home, None, overrides, agent)
+    return Memory.__new__(Memory)._bind(reach, settings, agent=agent, overrides=overrides, lab=lab)
+
+
 def create(folder: Path) -> list[Path]:
     """Make a workspace of a folder; return what was missing. Raises ConfigError, NoteUnreadable."""
     from commonplace.notes import layout
@@ -1013,23 +995,21 @@ def draft(
     text: str,
     *,
     limit: int | None = None,
-    mode: Mode = "hybrid",
+    mode: types.Mode = "hybrid",
     collections: Sequence[str] = (),
     history: bool = False,
     as_of: date | str | None = None,
     strict: bool = False,
     now: date | None = None,
-) -> SearchResult:
+) -> types.SearchResult:
     """Find as `search` does while a question is typed: nothing is recorded, and no other machine is asked.
 
     No model reads hits again either. Raises as `Memory.search` does.
     """
-    from commonplace.config.providers import EMBEDDERS
-
     services = {memory.settings.embedding.provider}
-    for other in memory._others.values():
+    for name in memory.others:
         with suppress(CommonplaceError):  # the answer says so
-            services.add(other.memory.settings.embedding.provider)
+            services.add(beside(memory, name).settings.embedding.provider)
     remote = {one.name for one in EMBEDDERS if one.local is False or one.name == "ollama"}
     request = Request(
         text, limit=limit, mode="lexical" if services & remote else mode, collections=_names(collections),
@@ -1040,16 +1020,7 @@ def draft(
 
 def question_words(question: str) -> tuple[str, ...]:
     """Return the words of a question that are worth marking in a passage."""
-    from commonplace.search.query import parse
-
     return parse(question).marked
-
-
-def framed(text: str) -> str:
-    """Mark a text as recalled: reference data, between two lines that it cannot close."""
-    from commonplace.redaction import recalled
-
-    return recalled.marked(text)
 
 
 def ask_engine(
@@ -1057,11 +1028,11 @@ def ask_engine(
     engine: str,
     text: str,
     *,
-    mode: Mode = "hybrid",
+    mode: types.Mode = "hybrid",
     limit: int | None = None,
     collections: Sequence[str] = (),
     min_score: float | None = None,
-) -> SearchResult:
+) -> types.SearchResult:
     """Ask another engine than ours (`qmd`), with its hits as ours; collections are those that it names.
 
     Raises ConfigError for an engine that there is not, ProviderError where it is not installed or fails.
@@ -1081,7 +1052,14 @@ def beside(memory: Memory, name: str) -> Memory:
 
     Raises WorkspaceNotFound, ConfigError.
     """
-    return memory._others[name].memory if name in memory._others else memory
+    if name not in memory.others:
+        return memory
+    paths.Workspace(memory.others[name]).check_there()
+    with memory._beside_lock:
+        if name not in memory._opened:
+            alone = config.Reach(memory.others[name], "", {}, memory._agent)
+            memory._opened[name] = reaching(alone, memory._agent, memory._overrides)
+        return memory._opened[name]
 
 
 def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
@@ -1093,9 +1071,9 @@ def file_of(memory: Memory, path: str) -> tuple[Memory, Path, str]:
 
     name, shown = memory._split(path)
     held = beside(memory, name)
-    shown, absolute = places.find(held._store, Reference(shown))
+    shown, absolute = places.find(held.store, Reference(shown))
     file = paths.contain(Path(absolute), [*map(Path, scan.places(sources(held)))])
-    source, inner = places.source_of(held._store, shown)
+    source, inner = places.source_of(held.store, shown)
     return held, file, source.format_of(inner)
 
 
@@ -1108,7 +1086,7 @@ def picture(memory: Memory, note: str, name: str) -> tuple[str, bytes]:
     held = beside(memory, workspace)
     held.workspace.check_there()
     known = sources(held)
-    for file in map(Path, places.pictures(held._store, shown, name)):
+    for file in map(Path, places.pictures(held.store, shown, name)):
         with suppress(NoteNotFound):
             data = paths.read_contained(file, [*map(Path, scan.places(known))], limit=_LARGEST_PICTURE)
             if not (kind := filetypes.picture(data)) or scan.is_left_out(
@@ -1134,12 +1112,7 @@ def known_filters() -> list[str]:
     return [f"{key}:{value}" for key, some in values.items() for value in some]
 
 
-def names(memory: Memory) -> tuple[str, ...]:
-    """Return the names of the workspaces that questions are put to beside the home."""
-    return tuple(memory._others)
-
-
-def listing(memory: Memory, under: str = "") -> tuple[tuple[NoteInfo, ...], list[str]]:
+def listing(memory: Memory, under: str = "") -> tuple[tuple[types.NoteInfo, ...], list[str]]:
     """List notes as `Memory.notes` does; return with them what keeps other workspaces from being listed."""
     with memory._reading() as reader:
         notes = _infos(reader.store, apart=True)
@@ -1155,9 +1128,9 @@ def warm(memory: Memory) -> None:
     Raises IndexUnavailable, ProviderError, ConfigError.
     """
     memory._answerer.warm()
-    for other in memory._others.values():
+    for name in memory.others:
         with suppress(CommonplaceError):  # the question that it cannot answer says so
-            warm(other.memory)
+            warm(beside(memory, name))
 
 
 def refresh(memory: Memory) -> None:
@@ -1167,29 +1140,18 @@ def refresh(memory: Memory) -> None:
             reader.store.ask(reader.store.freshen)
 
 
-def index_of(memory: Memory) -> Store:
-    """Return the index of a workspace, for whoever moves it."""
-    return memory._store
-
-
-def written(memory: Memory) -> None:
-    """Let the next question look at the files: somebody wrote notes of it by a transaction."""
-    memory._store.written()
-
-
-def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
+def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progress = silent) -> types.Estimate:
     """Bring the text up to date, and say what embedding the rest would take, and these questions.
 
     Raises as `Memory.sync` does, but for what a model may fail with.
     """
     from commonplace.providers import opening
-    from commonplace.types import Estimate
 
     with memory._syncing, memory._store_to_sync() as store:
         model, texts = store.estimate(memory._model_for_sync, progress)
     warnings = tuple(filter(None, [memory._current.trouble]))
     if model is None:
-        return Estimate("none", 0, warnings=warnings)
+        return types.Estimate("none", 0, warnings=warnings)
     if opening.is_remote(model):
         with memory._lock:
             questions = [*questions, *memory._answerer.null_questions(model)]

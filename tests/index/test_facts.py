@@ -19,12 +19,12 @@ def opened(root: Path, text: str) -> Memory:
 
 def test_triggers_are_those_of_comments_alone(tmp_path: Path) -> None:
     with opened(tmp_path, "- a\n") as memory:
-        assert not facts.annotated(memory._store.index, "trigger")
+        assert not facts.annotated(memory.store.index, "trigger")
         (tmp_path / "MEMORY.md").write_text(
             '- a <!-- project: "trigger": --> \n\n# B\n\n- b <!-- trigger: x -->\n'
         )
         memory.sync(embed=False)
-        index = memory._store.index
+        index = memory.store.index
         ((passage, said),) = facts.annotated(index, "trigger")
         assert said == '{"trigger":"x"}'
         assert facts.within(index, [passage], Scope((In("kind", frozenset({"long-term"})),))) == {passage}
@@ -35,7 +35,7 @@ def test_the_lookup_reads_its_own_index_alone(tmp_path: Path) -> None:
     with opened(tmp_path, "- a\n") as memory:
         from commonplace.index.sqlite import schema
 
-        rows = memory._store.index.rows(
+        rows = memory.store.index.rows(
             f"EXPLAIN QUERY PLAN SELECT id, annotations FROM passages WHERE {schema.WITH_TRIGGER}"
         )
     assert [row[3] for row in rows] == ["SCAN passages USING COVERING INDEX passages_with_trigger"]
@@ -43,7 +43,7 @@ def test_the_lookup_reads_its_own_index_alone(tmp_path: Path) -> None:
 
 def test_references_lead_to_notes_and_lines(tmp_path: Path) -> None:
     with opened(tmp_path, "- a\n") as memory:
-        index = memory._store.index
+        index = memory.store.index
         (note,) = index.rows("SELECT id, hash FROM notes")
         asked = ["MEMORY.md", "MEMORY.md#L2-L3", f"#{note[1][:6]}", "nowhere.md", " "]
         assert facts.places(index, asked) == {
@@ -57,7 +57,7 @@ def test_what_is_struck_is_looked_up_in_an_index_of_its_own(tmp_path: Path) -> N
     with opened(tmp_path, "- a\n") as memory:
         from commonplace.index.sqlite import schema
 
-        index = memory._store.index
+        index = memory.store.index
         for condition in (schema.STRUCK, schema.WITH_DAY):
             rows = index.rows(f"EXPLAIN QUERY PLAN SELECT id FROM passages WHERE {condition}")
             assert "USING COVERING INDEX passages_" in rows[0][3]

@@ -10,7 +10,6 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError, MissingExtra
 from commonplace.config.settings import Index
 from commonplace.index import opening
-from commonplace.memory import index_of
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.types import Selection
 from tests.index.servers import milvus_url, postgres_url
@@ -76,17 +75,17 @@ def test_an_index_moves_to_a_server_and_back_without_embedding(folder: Path, pos
         local.sync()
         embedded = model.embedded
         with opened(folder, postgres_url, model) as remote:
-            index_of(remote).begin_with(index_of(local))
+            remote.store.begin_with(local.store)
             assert remote.sync().pending == 0
             assert "walnut" in texts(remote, "walnut")
             local.workspace.index.unlink()
             with opened(folder, "", model) as back:
-                index_of(back).begin_with(index_of(remote))
+                back.store.begin_with(remote.store)
                 assert back.sync().pending == 0
                 assert model.embedded == embedded
-            index_of(remote).drop()
+            remote.store.drop()
         with opened(folder, postgres_url, model) as again:
-            assert not again._store.index.notes()
+            assert not again.store.index.notes()
 
 
 def test_an_address_that_is_none_of_ours_is_refused(folder: Path) -> None:

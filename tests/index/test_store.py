@@ -327,9 +327,9 @@ def test_an_index_that_can_be_had_again_is_used_again(root: Path, monkeypatch: p
     with Memory.open(root, overrides=FAKE) as memory:
         with holding(root, "PRAGMA locking_mode=exclusive; BEGIN EXCLUSIVE"):
             assert memory.search("walnut").level == 3
-            memory._store.settle(0)
+            memory.store.settle(0)
             assert memory.search("walnut").level == 3  # still locked: the files go on answering
-        memory._store.settle(0)
+        memory.store.settle(0)
         found = memory.search("walnut")
         assert (found.level, found.warnings) == (0, ())
 
@@ -435,12 +435,12 @@ def test_nothing_of_an_index_lies_among_the_notes(root: Path, private_home: Path
 def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
     with Memory.open(root, overrides=FAKE) as memory:
         memory.sync()
-        connection = memory._store.index.connection
+        connection = memory.store.index.connection
         connection.execute(f"PRAGMA max_page_count={connection.execute('PRAGMA page_count').get}").fetchall()
         for number in range(20):
             write(root, f"{number}.md", f"walnut number{number} " * 400)
         with pytest.raises(errors.IndexUnavailable, match="disk is full"):
-            memory._store.sync(memory._model_for_sync)
+            memory.store.sync(memory._model_for_sync)
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")
 

@@ -33,7 +33,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def levels(memory: Memory) -> dict[str, object]:
-    noted = memory._store.index.meta.get(confidence.META)
+    noted = memory.store.index.meta.get(confidence.META)
     return json.loads(str(noted)) if noted else {}
 
 
@@ -120,7 +120,7 @@ def test_a_level_is_asked_for_once(memory: Memory, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("damaged", ["{", "{}", '{"version": 0}', '{"version": -1, "levels": {}}'])
 def test_a_damaged_note_of_levels_is_measured_anew(memory: Memory, damaged: str) -> None:
-    memory._store.index.meta[confidence.META] = damaged
+    memory.store.index.meta[confidence.META] = damaged
     with Memory.open(memory.workspace.root) as opened:
         assert opened.search("when is the release?").confidence is not None
         assert levels(opened)["version"] == confidence.VERSION
@@ -173,7 +173,7 @@ def test_levels_follow_the_vectors(tmp_path: Path) -> None:
 )
 def test_a_damaged_level_is_measured_anew(memory: Memory, noted: str) -> None:
     memory.search("when is the release?")
-    memory._store.index.meta[confidence.META] = noted
+    memory.store.index.meta[confidence.META] = noted
     assert not memory.search("when is the release?").weak
     with Memory.open(memory.workspace.root) as another:
         assert not another.search("when is the release?").weak

@@ -10,9 +10,10 @@ import pytest
 
 from commonplace import Memory, config
 from commonplace.base.errors import ConfigError
+from commonplace.config import Reach
 from commonplace.config.settings import Collection
 from commonplace.edit.correct import confirm
-from commonplace.memory import Lab
+from commonplace.memory import Lab, reaching
 from commonplace.search import query
 from commonplace.search.filters import Filter
 
@@ -46,7 +47,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def memory(root: Path, request: pytest.FixtureRequest) -> Memory:
     settings = config.load(root, {}, {"embedding.provider": request.param, "index.include": ["**/*.md"]})
     settings = settings._replace(collections={"docs": Collection("docs", str(root.parent / "docs"))})
-    made = Memory(root, settings, lab=Lab(root.parent / f"{request.param}.sqlite"))
+    made = reaching(
+        Reach(root, "", {}), "", settings=settings, lab=Lab(root.parent / f"{request.param}.sqlite")
+    )
     made.sync()
     return made
 

@@ -97,4 +97,4 @@ def test_turns_are_kept_and_found_by_their_words(tmp_path: Path) -> None:
         assert "words one by one" in parts[hits[0].text]
         (tmp_path / "MEMORY.md").write_text("# Chat\n\n茶\n", "utf-8")
         memory.sync()
-        assert memory._store.index.vectors.words(range(100)) == {}
+        assert memory.store.index.vectors.words(range(100)) == {}

@@ -92,8 +92,8 @@ def test_a_rebuild_restores_the_same_labels(memory: Memory, tmp_path: Path) -> N
     with Memory.open(root, overrides={"embedding.provider": memory.settings.embedding.provider}) as rebuilt:
         rebuilt.sync()
         sql = "SELECT start_line, text, annotations FROM passages ORDER BY note_id, id"
-        labels = rebuilt._store.index.rows(sql)
-        assert labels == memory._store.index.rows(sql)
+        labels = rebuilt.store.index.rows(sql)
+        assert labels == memory.store.index.rows(sql)
         assert sum('"session":"8f3a"' in (row[2] or "") for row in labels) == 2
         assert not any("session" in row[1] for row in labels)
 
@@ -104,19 +104,19 @@ def test_step_by_step_is_all_at_once(tmp_path: Path) -> None:
         for word, by in WRITTEN.items():
             memory.capture([Entry(f"Tea from the {word}.", AT, "", by)])
             memory.sync()
-        grown = dump(memory._store.index)
+        grown = dump(memory.store.index)
     with Memory.open(
         tmp_path, overrides={"embedding.provider": "fake"}, lab=Lab(tmp_path / "fresh.sqlite")
     ) as memory:
         memory.sync()
-        assert dump(memory._store.index) == grown
+        assert dump(memory.store.index) == grown
 
 
 def test_the_lookup_reads_its_own_index_alone(memory: Memory) -> None:
     from commonplace.index.sqlite import schema
 
     for columns in ("id, annotations", "1"):
-        rows = memory._store.index.rows(
+        rows = memory.store.index.rows(
             f"EXPLAIN QUERY PLAN SELECT {columns} FROM passages WHERE {schema.WITH_WRITER}"
         )
         assert [row[3] for row in rows] == ["SCAN passages USING COVERING INDEX passages_with_writer"]

@@ -67,10 +67,6 @@ def _remarks(shown: Import) -> Iterator[str]:
     yield from map(screen.one_line, shown.remarks)
 
 
-def _beside(done: Import) -> list[str]:
-    return [f"{count(len(done.left_out), 'part')} left out"] if done.left_out else []
-
-
 IMPORT = Action(
     "import", "Write it into the notes, as one change that undo takes back.", _import, Import,
     reports.import_outcome,
@@ -78,7 +74,8 @@ IMPORT = Action(
         Param("path", {**PATH, "description": "Of a file or folder here; the usual one if missing."}),
         Param("kind", text("Its name; recognised by the path if missing.", least=1, most=50)),
     ),
-    path="/api/import", preview="Show what would be written, and where.", beside=_beside,
+    path="/api/import", preview="Show what would be written, and where.",
+    beside=lambda done: [f"{count(len(done.left_out), 'part')} left out"] * bool(done.left_out),
     reopens=lambda done: bool(done.settings), owner=True, beyond="import PATH", lane="reading",
     refusals=(409, 503), doors=frozenset({"http"}),
 )  # fmt: skip

@@ -8,11 +8,12 @@ from typing import Any
 from commonplace.actions.action import Action, Call, Param, Shown
 from commonplace.actions.schema import Schema, flag, listed, record, text
 from commonplace.base.errors import ConfigError
-from commonplace.edit import correct as correcting
 from commonplace.edit import merge as merging
-from commonplace.memory import written
+from commonplace.edit.resolve import Corpus, located
 from commonplace.render import count, reports, screen, some
+from commonplace.storage.transaction import read
 from commonplace.types import Confirmed, Corrected, Erasure, Undone, cite
+from commonplace.types.changes import UNNAMED
 
 MOST_WORDS, MOST_SEEN, MOST_SELECTIONS = 10_000, 100_000, 50
 KINDS = ("text", "lines", "note", "person", "session")
@@ -30,9 +31,6 @@ def _statement(name: str, metavar: str, *, words: bool = False) -> Param:
 
 def _located(call: Call, named: str, seen: str) -> str:
     """Return what is named, or where lines that were seen there stand by now. Raises StatementNotFound."""
-    from commonplace.edit.resolve import Corpus, located
-    from commonplace.storage.transaction import read
-
     workspace = call.memory.workspace
     corpus = Corpus(workspace, call.memory.settings, partial(read, workspace)) if seen else None
     found = located(corpus, named, seen) if corpus else None
@@ -65,23 +63,13 @@ def _also(done: Corrected) -> list[str]:
 
 
 def _confirm(call: Call) -> Shown:
-    values, memory = call.values, call.memory
-    named = _located(call, values["statement"], values.get("seen", ""))
-    by: Any = {"by": call.by.by, "agent": call.by.agent, "session": call.by.session} if call.by else {}
+    values = call.values
+    named, reject = _located(call, values["statement"], values.get("seen", "")), values.get("reject", False)
     why = screen.one_line(values.get("why", ""))
-    change = partial(
-        correcting.confirm, memory.workspace, memory.settings, named, reject=values.get("reject", False),
-        why=why, now=call.now, **by,
-    )  # fmt: skip
+    change = partial(call.memory.confirm, named, reject=reject, why=why, now=call.now, provenance=call.by)
     shown = change(dry_run=True)
-
-    def carry() -> Confirmed:
-        done = change(preview=shown)
-        written(memory)
-        return done
-
     title = "Strike it: it turned out to be wrong" if shown.rejected else "It holds from now on"
-    return Shown(shown, carry, title, "", shown.diff)
+    return Shown(shown, partial(change, preview=shown), title, "", shown.diff)
 
 
 # --- forgotten ------------------------------------------------------------------------------------------
@@ -90,7 +78,6 @@ def _confirm(call: Call) -> Shown:
 def _forget(call: Call) -> Shown:
     from commonplace.edit.forget import requests, selection
     from commonplace.types import Selection
-    from commonplace.types.changes import UNNAMED
 
     memory, values = call.memory, call.values
     if ("request" in values) == ("selections" in values):
@@ -128,10 +115,6 @@ def _forgotten(done: Erasure) -> str:
     return f"forgot {reports.erasure_count(done.places)}; nothing of it is found{here} any more"
 
 
-def _left(done: Erasure) -> list[str]:
-    return [f"{screen.name(trace.path)}: {trace.remedy or 'look there'}" for trace in done.left]
-
-
 def _selections() -> Schema:
     one = record(
         "kind value",
@@ -159,7 +142,7 @@ def _merge(call: Call) -> Shown:
 
     def carry() -> merging.Merge:
         merging.apply(memory.workspace, memory.settings, planned)
-        written(memory)
+        memory.store.written()
         return planned
 
     question = f"Merge {screen.name(planned.copy)} and delete it?"
@@ -227,7 +210,8 @@ CONFIRM = Action(
 )  # fmt: skip
 FORGET = Action(
     "forget", "Erase what was shown, for good.", _forget, Erasure, _forgotten,
-    hidden=(Param("selections", _selections()), Param("request", REQUEST)), path="/api/forget", beside=_left,
+    hidden=(Param("selections", _selections()), Param("request", REQUEST)), path="/api/forget",
+    beside=lambda done: [f"{screen.name(one.path)}: {one.remedy or 'look there'}" for one in done.left],
     preview="Show every place that would go.", final=True, owner=True, doors=frozenset({"http"}),
     fails=lambda done: bool(done.left),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import CONVENTION, Prompt
 from commonplace.memory import Memory
 from commonplace.render import count
-from commonplace.search import pack
+from commonplace.search import journal, pack
 from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit, Level, Recall
 
@@ -314,7 +314,7 @@ class Block:
         recall = self._ask(message, partial(ask, sparing=sparing, without_session=apart))
         if recall is None:
             return
-        self._recall = self._recall or recall
+        self._recall = recall if self._recall is None else self._recall
         if recall.tentative:
             self.left_out.append(LeftOut(f"{count(recall.tentative, 'passage')} of the recall", "tentative"))
         unsaid: list[Hit] = []
@@ -350,7 +350,7 @@ class Block:
         """The block with what it holds now."""
         text = pack.enclosed(part.text for part in self._parts) if self._parts else ""
         recall, trouble = self._recall, self._injected.trouble
-        warnings = (*(recall.warnings if recall else ()), *self._memory.settings.warnings)
+        warnings = (*(() if recall is None else recall.warnings), *self._memory.settings.warnings)
         return Context(
             text=text,
             tokens=estimates.about(text),
@@ -359,8 +359,8 @@ class Block:
             left_out=tuple(self.left_out),
             session=self._session,
             passages=tuple(self._passages),
-            level=recall.level if recall else None,
-            stale=recall.stale if recall else 0,
+            level=None if recall is None else recall.level,
+            stale=0 if recall is None else recall.stale,
             warnings=(*warnings, trouble) if trouble else warnings,
         )
 
@@ -384,8 +384,6 @@ class Block:
 
 def _by_use(memory: Memory, facts: Sequence[Piece]) -> Sequence[Piece]:
     """Entries of long-term memory, newest first, and the most used ones taken between them by turns."""
-    from commonplace.search import journal
-
     try:
         used = journal.lines_used(memory.workspace.usage, facts[0].hits[0].path)
     except CommonplaceError:

@@ -28,13 +28,12 @@ from commonplace.base.errors import CommonplaceError, NoteNotFound
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, metadata
 from commonplace.markdown.document import Document
-from commonplace.memory import Memory, written
+from commonplace.memory import Memory
 from commonplace.notes.scan import Globs
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.storage import diffs, transaction
-from commonplace.types import Provenance
-from commonplace.types.changes import About, Change, Run
+from commonplace.types import About, Change, Provenance, Run
 
 ROOT = "/memories"
 MOST_LINES = 999_999
@@ -110,7 +109,7 @@ def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> Run 
     for attempt in range(_ATTEMPTS):
         try:
             run = transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
-            written(memory)
+            memory.store.written()
             return run
         except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
             if attempt == _ATTEMPTS - 1:

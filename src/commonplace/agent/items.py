@@ -37,7 +37,7 @@ from typing import Any
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
-from commonplace.memory import Memory, written
+from commonplace.memory import Memory
 from commonplace.redaction.recalled import strip_blocks
 from commonplace.redaction.redact import public
 from commonplace.search import wording
@@ -133,7 +133,7 @@ class Items:
             except transaction.FileChanged:
                 if attempt == _ATTEMPTS - 1:
                     raise
-        written(self._memory)
+        self._memory.store.written()
         gone = [place for place, one in by_place.items() if one.value is None]
         transaction.drop_empty_folders(workspace, gone)
 

@@ -17,6 +17,7 @@ from commonplace.base.digests import sha256
 from commonplace.base.errors import CommonplaceError
 from commonplace.render import screen
 from commonplace.search import dedupe
+from commonplace.storage import keyvalue
 from commonplace.types import Hit
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -79,8 +80,6 @@ class Injected:
 
     def live(self) -> str:
         """Return the session of the agent that had a message lately; empty unless it is exactly one."""
-        from commonplace.storage import keyvalue
-
         if self._workspace is None or not self._agent:
             return ""
         found: list[dict[str, Any]] = []
@@ -94,8 +93,6 @@ class Injected:
         with self._lock:
             self._sessions.pop(session, None)
             if self._workspace is not None:
-                from commonplace.storage import keyvalue
-
                 with suppress(CommonplaceError):
                     keyvalue.remove(self._workspace, KIND, [keyvalue.of_session(session)])
 
@@ -106,8 +103,6 @@ class Injected:
             self._sessions.popitem(last=False)
         if self._workspace is None:
             return given
-        from commonplace.storage import keyvalue
-
         given.clear()  # another process may have added to it, or forgotten it
         try:
             value = keyvalue.read(self._workspace, KIND, keyvalue.of_session(session))
@@ -121,7 +116,6 @@ class Injected:
         self, workspace: paths.Workspace, session: str, digests: Sequence[str], *, over: bool = False
     ) -> None:
         """Add to the value of a session, and remove those of sessions that are long over."""
-        from commonplace.storage import keyvalue  # most messages give no passage, and write no row
 
         def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
             given = OrderedDict.fromkeys(value["given"] if value else ())

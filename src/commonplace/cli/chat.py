@@ -17,15 +17,15 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import AGENT_VARIABLE
 from commonplace.config.settings import AUTO, TRANSCRIPTS
+from commonplace.memory import Memory
 from commonplace.render import reports, screen
 from commonplace.types.data import to_data
+from commonplace.upkeep import following
 
 if TYPE_CHECKING:
     from commonplace.agent.loop import AgentLoop
     from commonplace.agent.tools import Tool
-    from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
-    from commonplace.upkeep import following
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
 
@@ -44,7 +44,6 @@ def chat(
     What is remembered about a message goes with it, the model may search and write further notes, what it
     does is noted, and the session is kept in sessions/ID.jsonl. A message is a line; /help tells the rest.
     """
-    from commonplace.memory import Memory
     from commonplace.providers import selection
     from commonplace.providers.opening import open_llm
 
@@ -173,8 +172,6 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     Nothing is copied and nothing of theirs is written to. A search reads a transcript again when it has
     grown by some size or has rested for a while (settings sessions.*), `commonplace sync` always.
     """
-    from commonplace.upkeep import following
-
     added = following.follow(Path(session.writable_root(ctx)), place, name=name, kind=kind)
     session.write(f"following {added.path} as {added.name}; `commonplace sync` reads it")
 
@@ -184,8 +181,6 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
 @click.pass_context
 def list_(ctx: click.Context, form: str) -> None:
     """List the sessions, those written to last first: id, format, when, turns or size, title."""
-    from commonplace.upkeep import following
-
     listed = following.sessions(session.open_memory(ctx))
     times = [datetime.fromtimestamp(one.written).isoformat(timespec="minutes") for one in listed]
     rows = [
@@ -206,8 +201,6 @@ def list_(ctx: click.Context, form: str) -> None:
 @click.pass_context
 def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
     """Print the messages of a transcript, private parts and secrets left out."""
-    from commonplace.upkeep import following
-
     memory = session.open_memory(ctx)
     messages = following.read(memory, name, last)
     data = [{"line": one.line, **to_data(one.turn)} for one in messages]
@@ -222,8 +215,6 @@ def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
 @click.pass_context
 def unfollow(ctx: click.Context, name: str) -> None:
     """Search a collection's transcripts no longer; the files are not touched."""
-    from commonplace.upkeep import following
-
     following.unfollow(Path(session.writable_root(ctx)), name)
     session.write(f"unfollowed {name}; its files are untouched")
 

@@ -11,6 +11,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, completed, format_option, option
 from commonplace.render import count, reports, screen, to_json
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,6 @@ def _show_runs(
 ) -> None:
     """Print generated changes in short, or each with its diff."""
     from commonplace.storage import journal
-    from commonplace.types.data import to_data
 
     look = session.look()
     diffs = [journal.diff(workspace, run) for run in listed] if with_diffs else []

@@ -16,6 +16,7 @@ from commonplace.base import paths
 from commonplace.base.messages import message
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
+from commonplace.config.files import AGENT_VARIABLE
 from commonplace.render import count, screen, to_json
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def examination_of(
     folder: str | None, agent: str | None, *, offline: bool
 ) -> tuple[Case, Iterator[tuple[str, list[Finding]]]]:
     """Return the case, and its groups of findings; an `agent` gets those on its own memory."""
-    from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ

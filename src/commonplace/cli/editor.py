@@ -16,6 +16,7 @@ from commonplace.base.errors import AccessDenied, NoteUnreadable
 from commonplace.cli import failures, index, picks, session
 from commonplace.cli.options import command, completed
 from commonplace.render import count, reports, screen
+from commonplace.types.changes import Change
 
 if TYPE_CHECKING:
     from commonplace.edit.opened import Editing, Overwritten
@@ -92,7 +93,6 @@ def _edit(note: _Note) -> int:
     """
     from commonplace.edit import opened
     from commonplace.storage import diffs
-    from commonplace.types.changes import Change
 
     argv = editors.command_line(note.path, note.excerpt.start_line, os.environ, usual=session.can_ask())
     place = screen.name(note.excerpt.path)

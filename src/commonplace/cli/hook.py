@@ -288,13 +288,11 @@ def open_memory(
     """Open the memory that an agent asks, with `words_alone` without a model. Raises CommonplaceError."""
     from commonplace import config
     from commonplace.base import paths
-    from commonplace.memory import Memory
+    from commonplace.memory import reaching
 
     folder = paths.resolve_workspace(os.fspath(root), os.environ)
     reach = config.reach([os.fspath(folder)] if is_named else [], agent, started=folder)
-    overrides = _WORDS_ALONE if words_alone else None
-    settings = config.load(reach.home, overrides=overrides, agent=agent)
-    return Memory(reach.home, settings, agent=agent, reach=reach, overrides=overrides)
+    return reaching(reach, agent, _WORDS_ALONE if words_alone else None)
 
 
 def _watched(workspace: str | None, agent: str, event: bytes, *, is_named: bool) -> Tell:

@@ -15,6 +15,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import Group, command, format_option, option
 from commonplace.render import count, reports, screen
+from commonplace.storage.queue import Queue
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -107,8 +108,6 @@ def tell(report: SyncReport, form: str) -> None:
 
 def _write_queue_down(memory: Memory) -> None:
     """Write the queue into notes, and say what could not be."""
-    from commonplace.storage.queue import Queue
-
     queue = Queue(memory.workspace)
     done = queue.drain(memory.capture, wait_s=_WAIT_S)
     if done.trouble:
@@ -128,16 +127,15 @@ def use(ctx: click.Context, place: str) -> None:
     own config.toml names it, for all your workspaces; one that is left is deleted from its server.
     """
     from commonplace.config import editing
-    from commonplace.memory import index_of
 
     session.check_owner(ctx)
     url = place if place != "local" else ""
     former, memory = session.open_memory(ctx), session.open_memory(ctx, {"index.url": url})
-    index_of(memory).begin_with(index_of(former))
+    memory.store.begin_with(former.store)
     tell(run(memory), "text")
     editing.set_values({"index.url": url or None})
     if former.settings.index.url != url:
-        index_of(former).drop()
+        former.store.drop()
 
 
 @command("watch")
@@ -189,7 +187,6 @@ def status(ctx: click.Context, only_paths: bool, form: str) -> None:
 def _waiting(memory: Memory) -> Iterator[str]:
     """Report overwritten notes, and entries that wait or fit into no note."""
     from commonplace.storage import overwritten
-    from commonplace.storage.queue import Queue
 
     yield from overwritten.warnings(memory.workspace)
 

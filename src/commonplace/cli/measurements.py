@@ -13,6 +13,7 @@ import click
 
 from commonplace import config
 from commonplace.base import installation, paths
+from commonplace.bench import questions
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.render import count, hits, screen
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 @click.pass_context
 def show(ctx: click.Context, form: str) -> None:
     """Ask the questions of `eval init`, and show where their answers stand among the hits."""
-    from commonplace.bench import questions
-
     memory = session.open_memory(ctx, {"usage.record": False})
     asked = questions.read(memory.workspace.root)
     with progress.shown(lines=True) as bar:
@@ -59,8 +58,6 @@ def init(ctx: click.Context, most: int, seed: int) -> None:
 
     A question is two words of a line, not its rarest; `commonplace eval` asks them.
     """
-    from commonplace.bench import questions
-
     workspace = session.workspace_of(ctx)
     workspace.check_writable()
     settings = config.load(workspace.root, agent=session.agent(ctx))
@@ -79,8 +76,6 @@ def init(ctx: click.Context, most: int, seed: int) -> None:
 @click.pass_context
 def reject(ctx: click.Context, numbers: tuple[int, ...]) -> None:
     """Drop questions by their numbers in the table; the others are numbered anew."""
-    from commonplace.bench import questions
-
     workspace = session.workspace_of(ctx)
     workspace.check_writable()
     session.write("\n".join(f"dropped: {one.question}" for one in questions.drop(workspace.root, numbers)))

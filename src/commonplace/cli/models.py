@@ -18,14 +18,16 @@ import click
 
 from commonplace import config, render
 from commonplace.base import installation
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError, WorkspaceNotFound
+from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.options import Group, command, completed, format_option, option
 from commonplace.config import keys, loading
-from commonplace.providers import http, opening, probe, selection
+from commonplace.providers import fastembed, http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
+from commonplace.providers.costs import Ledger
 from commonplace.render import reports, screen
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.memory import Memory
     from commonplace.providers.catalog import Provider
-    from commonplace.providers.costs import Ledger
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
 
@@ -312,8 +313,6 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
 
 
 def _on_disk() -> Use:
-    from commonplace.providers import fastembed
-
     count = sum(1 for _ in fastembed.folder().glob("models--*/snapshots/*/"))
     if not count:
         return Use(False, "no model on disk", "commonplace models pull fastembed")
@@ -407,8 +406,6 @@ def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, tryi
 
 def _try(root: Path, chosen: Embedding) -> str:
     """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    from commonplace.providers import fastembed
-
     spec = opening.specs(chosen)[0]
     if fastembed.is_missing(spec):
         session.write(f"fetched into {screen.one_line(fetch(spec)[1])}")
@@ -489,8 +486,6 @@ def _warn_of_stronger(
 
 def _say_what_follows(ctx: click.Context, settings: Embedding, *, sync: bool) -> None:
     """Say what a sync will take, or do it."""
-    from commonplace.base.errors import WorkspaceNotFound
-
     try:
         memory = session.open_memory(ctx)
     except WorkspaceNotFound:
@@ -525,7 +520,6 @@ def _say_what_is_to_embed(memory: Memory) -> None:
 
 def fetch(spec: Spec) -> tuple[str, str]:
     """Fetch a model and return its name and its folder; stopped, say that another attempt goes on there."""
-    from commonplace.providers import fastembed
 
     def stop(*_: object) -> None:
         failures.warn("interrupted; run it again, it goes on from there")
@@ -540,17 +534,12 @@ def fetch(spec: Spec) -> tuple[str, str]:
 @contextmanager
 def ledger(root: Path) -> Iterator[Ledger]:
     """Lend what records and caps the calls of a trial."""
-    from commonplace.base.paths import Workspace
-    from commonplace.providers.costs import Ledger
-
     with closing(Ledger.of(Workspace(root))) as opened:
         yield opened
 
 
 def try_llm(root: Path, settings: Settings) -> Trial | None:
     """Try the language model of the settings; return None without one."""
-    from commonplace.base.paths import Workspace
-
     return probe.llm(Workspace(root), settings)
 
 

@@ -113,8 +113,6 @@ def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: in
     Passages of dated notes stand in the order of their days, files and lines; what was asked about is marked.
     At a terminal each has a number, which `get`, `open` and `edit` take.
     """
-    from commonplace.memory import names
-
     memory = session.open_memories(ctx)
     around = memory.timeline(" ".join(anchor), before=before, after=after)
     if around.stale:
@@ -124,7 +122,7 @@ def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: in
     if form == "text":
         look = session.look(memory.settings)
         if look.width is not None:
-            picks.keep(session.asking(ctx), picks.of_moments(around.moments, names(memory)))
+            picks.keep(session.asking(ctx), picks.of_moments(around.moments, memory.others))
         session.write_recalled(reports.timeline_text(around, look), memory.settings)
     else:
         session.write(to_json(around))
@@ -141,7 +139,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
 
     At a terminal each has a number, which `get`, `open` and `edit` take.
     """
-    from commonplace.memory import listing, names
+    from commonplace.memory import listing
 
     memory = session.open_memories(ctx)
     notes, warnings = listing(memory, under)
@@ -151,7 +149,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
     session.answer(form, notes, lambda: reports.notes_text(notes, look, numbered=picks.MOST), memory.settings)
     if form == "text":
         if look.width is not None:
-            picks.keep(session.asking(ctx), picks.of_notes(notes, names(memory)))
+            picks.keep(session.asking(ctx), picks.of_notes(notes, memory.others))
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
     if not notes:
         ctx.exit(failures.NOTHING_FOUND)

@@ -12,6 +12,7 @@ import click
 from commonplace.base.errors import MissingExtra
 from commonplace.cli import session
 from commonplace.cli.options import command, option
+from commonplace.config.files import AGENT_VARIABLE
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -49,7 +50,6 @@ def tui(ctx: click.Context, theme: str | None) -> None:
 
 def _examined(root: str, agent: str) -> Iterator[tuple[str, Sequence[Finding]]]:
     """Yield the findings of `doctor --offline` on the workspace."""
-    from commonplace.config.files import AGENT_VARIABLE
     from commonplace.diagnosis import examination
 
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent else os.environ

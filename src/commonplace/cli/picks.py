@@ -104,8 +104,6 @@ def find(asking: Caller, text: str) -> str:
 
 def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
     """Read a reference, or the hit of that number. Raises as `Memory.get` does, and as `find`."""
-    from commonplace import memory as memories
-
     reference = find(asking, text)
     try:
         return memory.get(reference)
@@ -117,7 +115,7 @@ def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
             raise
         name = reference.partition("#")[0].rstrip(":")
         told = f"the note of that number has changed since, or is gone; {_AGAIN}"
-        if name and name not in memories.names(memory):
+        if name and name not in memory.others:
             told = f"that number is of the workspace {name!r}; name it again with -w, as before"
         raise NoteNotFound(text, error.suggestions, told) from error
 

@@ -107,11 +107,9 @@ def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything:
 
 def memory_to_search(asking: Caller) -> Memory:
     """Open a memory for one search."""
-    from commonplace import config
-    from commonplace.memory import Memory
+    from commonplace.memory import reaching
 
-    reach = asking.reach()
-    return Memory(reach.home, config.load(reach.home, agent=asking.agent), agent=asking.agent, reach=reach)
+    return reaching(asking.reach(), asking.agent)
 
 
 def open_memory(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Memory:
@@ -133,13 +131,13 @@ def _opened(
     ctx: click.Context, reach: Reach, change: Callable[[Settings], Mapping[str, object]] | None = None
 ) -> Memory:
     from commonplace import config
-    from commonplace.memory import Memory
+    from commonplace.memory import reaching
 
     name = asking_agent(ctx)
     settings = config.load(reach.home, agent=name)
     if change is not None and (overrides := change(settings)):
         settings = config.load(reach.home, None, overrides, name)
-    memory = Memory(reach.home, settings, agent=name, reach=reach)
+    memory = reaching(reach, name, settings=settings)
     ctx.call_on_close(memory.close)
     hint_agent(agent(ctx))
     hint_moved(memory.workspace)
@@ -291,7 +289,6 @@ def root_for_settings(ctx: click.Context) -> Path:
     """Return the workspace, or where the user's own would be: settings can be read without one."""
     from pathlib import Path
 
-    from commonplace.base.errors import WorkspaceNotFound
     from commonplace.base.paths import default_workspace
 
     try:
@@ -456,9 +453,9 @@ def recalled(text: str, screen: Screen, settings: Settings) -> str:
     frame = settings.output.frame
     if not text or frame == "never" or (frame == "auto" and screen.width is not None):
         return text
-    from commonplace.memory import framed
+    from commonplace.redaction.recalled import marked
 
-    return framed(text)
+    return marked(text)
 
 
 def write_recalled(text: str, settings: Settings) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from commonplace import config
 from commonplace.base import remedies
+from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
 from commonplace.cli.flags import EXCLUDING, FLAGS, SERVING, SHARED
 from commonplace.cli.remedies import WORDS
+from commonplace.config import files
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -42,8 +45,6 @@ def run(arguments: Sequence[str]) -> int | None:
     assert options is not None
     debug, words = bool(options.pop("debug", False)), options.pop("words")
     if folder := options.pop("state_dir", ""):
-        from commonplace.config import files
-
         files.move_state(folder)
     try:
         with remedies.spoken(WORDS):
@@ -110,7 +111,6 @@ def connect(
 
     Through the warm server of the workspace if one runs or can be started; otherwise from this process.
     """
-    from commonplace import config
     from commonplace.servers import relay
 
     asking = session.caller(workspace, agent, everything=everything)
@@ -130,17 +130,15 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
     The memory is opened when it is first needed. With `structured` tools answer with JSON and text.
     Raises WorkspaceNotFound, ConfigError and AccessDenied at once: clients show errors at the start best.
     """
-    from commonplace import config
     from commonplace.servers.methods import Place, Service
     from commonplace.servers.stdio import tell
 
     def open_memory() -> Memory:
-        from commonplace.memory import Memory
+        from commonplace.memory import reaching
 
         reach = asking.reach()
         roots[:] = [reach.home, *reach.others.values()]
-        settings = config.load(reach.home, agent=asking.agent)
-        return Memory(reach.home, settings, agent=asking.agent, reach=reach)
+        return reaching(reach, asking.agent)
 
     reach = asking.reach()
     roots = [reach.home, *reach.others.values()]
@@ -169,8 +167,6 @@ def agents_of(asking: Caller) -> list[str]:
 
     Raises ConfigError.
     """
-    from commonplace import config
-
     limited = config.limited(agent=asking.agent)
     return [asking.agent] if asking.agent in limited else limited
 
@@ -181,8 +177,6 @@ def apart_of(asking: Caller) -> Callable[[str, str], Service]:
     Only an agent with memories of its own in the user's settings gets one: others would have access to all.
     """
     from functools import cache
-
-    from commonplace.base.errors import ConfigError
 
     of = cache(services_of)  # by the workspace
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base.errors import ConfigError, NoteNotFound
+from commonplace.base.errors import ConfigError
 from commonplace.base.paths import root_of
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option, span_days
 from commonplace.render import count, reports, some
 from commonplace.render.screen import one_line, shorten
-from commonplace.upkeep.schedule import templates
+from commonplace.upkeep.schedule import due, templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,14 +53,7 @@ def summarize(ctx: click.Context, name: str | None, pending: bool, dry_run: bool
 
 def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -> bool:
     """Sum up one session; return false if it has no new turns. Raises NoteNotFound."""
-    from difflib import get_close_matches
-
-    known = summarizer.sessions()
-    if name is None and not known:
-        raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
-    name = known[0] if name is None else name
-    if name not in known:
-        raise NoteNotFound(f"session {name}", get_close_matches(name, known, 3, 0.5), "no such session")
+    name = summarizer.find(name or "")
     if dry_run:
         text = _draft(summarizer, name)
     else:
@@ -118,7 +111,6 @@ def consolidate(
     with --if-due, which schedules use, with 0.
     """
     from commonplace.providers.opening import NONE
-    from commonplace.upkeep.schedule import due
 
     if dry_run and accept:
         raise click.UsageError("--accept goes with writing, --dry-run without", ctx)
@@ -258,12 +250,7 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
 @option("--yes", is_flag=True, help="With --confirm: do not ask.")
 @click.pass_context
 def rollup(
-    ctx: click.Context,
-    month: str | None,
-    older_than: int | None,
-    dry_run: bool,
-    confirm: bool,
-    yes: bool,
+    ctx: click.Context, month: str | None, older_than: int | None, dry_run: bool, confirm: bool, yes: bool
 ) -> None:
     """Turn the daily notes of months that are old enough into one note a month.
 
@@ -372,8 +359,6 @@ def print_(ctx: click.Context, at: str, watching: bool, by: str | None, write: b
 @click.pass_context
 def status(ctx: click.Context, form: str) -> None:
     """Show how the last consolidation went, and whether one is due."""
-    from commonplace.upkeep.schedule import due
-
     memory = session.open_memory(ctx)
     known = due.record(memory.workspace)
     last = due.last_at(memory.workspace, known)

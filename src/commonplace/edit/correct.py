@@ -26,9 +26,17 @@ from commonplace.markdown import comments, metadata, references, statements, str
 from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.notes import layout
 from commonplace.storage import diffs, transaction
-from commonplace.types import cite, progress
-from commonplace.types.changes import About, Change, Confirmed, Corrected, Provenance
-from commonplace.types.notes import Cited, Statement
+from commonplace.types import (
+    About,
+    Change,
+    Cited,
+    Confirmed,
+    Corrected,
+    Provenance,
+    Statement,
+    cite,
+    progress,
+)
 
 MOST_SIMILAR = 10
 _STUCK = "cannot be changed as it stands; change it by hand"
@@ -208,9 +216,7 @@ def confirm(
     reject: bool = False,
     why: str = "",
     now: datetime | None = None,
-    by: str = "owner",
-    agent: str = "",
-    session: str = "",
+    provenance: Provenance | None = None,
     dry_run: bool = False,
     preview: Confirmed | None = None,
 ) -> Confirmed:
@@ -219,24 +225,24 @@ def confirm(
     With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
     NoteUnreadable, PreviewOutdated where a `preview` showed something else, before any write.
     """
-    now = now or datetime.now().astimezone()
+    now, by = now or datetime.now().astimezone(), provenance or Provenance("owner")
     draft: Draft
     guesses: list[Statement]
 
     def compose(read: transaction.Read) -> Sequence[Change]:
         nonlocal draft, guesses
         draft = Draft(Corpus(workspace, settings, read))
-        guesses = _tentative(draft.corpus, named, owner=by == "owner")
+        guesses = _tentative(draft.corpus, named, owner=by.by == "owner")
         for guess in guesses:
             if reject:
-                draft.strike(Strike(guess, f"{now:%Y-%m-%d}", by, agent))
+                draft.strike(Strike(guess, f"{now:%Y-%m-%d}", by.by, by.agent))
             else:
                 draft.unmark(guess)
         return draft.compose()
 
     def about() -> About:
         title = f"{'reject' if reject else 'confirm'} {guesses[0].citation}"
-        return About("confirm", title, why, by, agent, session)
+        return About("confirm", title, why, by.by, by.agent, by.session)
 
     run = transaction.rewrite(
         workspace, compose, about, now=now, settings=settings.history,

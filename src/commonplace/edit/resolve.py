@@ -31,8 +31,7 @@ from commonplace.redaction import masks
 from commonplace.search.references import near as near_paths
 from commonplace.search.request import Request
 from commonplace.storage.transaction import Read
-from commonplace.types.data import cite
-from commonplace.types.notes import Cited, Statement
+from commonplace.types import Cited, Statement, cite
 
 if TYPE_CHECKING:
     from commonplace.search.answering import Answerer
@@ -226,6 +225,8 @@ def find(corpus: Corpus, named: str, *, owner: bool, but: Words | None = None) -
     ConfigError where what is named says `but`.
     """
     place = _referred(corpus, named.strip())
+    if place and place.struck:
+        raise StatementNotFound(named, STRUCK, cited([Match(place)]))
     matches = _meant(corpus, named, place, but)
     free = [match for match in matches if owner or not statements.is_pinned(match.statement.said)]
     if not free or (place and free[0].statement != place):
@@ -483,9 +484,37 @@ def _alone(hit: Sequence[Statement], named: str) -> Statement:
     if any(other.first > hit[0].end for other in hit):
         reason = message("statement.more", "is more than one statement; name one")
         raise StatementNotFound(named, reason, cited([*map(Match, hit)]))
-    if hit[0].struck:
-        raise StatementNotFound(named, STRUCK, cited([Match(hit[0])]))
     return hit[0]
+
+
+# --- what it replaced -----------------------------------------------------------------------------------
+
+
+def versions(corpus: Corpus, named: str) -> list[Statement]:
+    """Return a statement, which may be struck, with those that were struck for it, the newest first.
+
+    Raises StatementNotFound.
+    """
+    place, words = _referred(corpus, named.strip()), Words.of(named)
+    found = [place] if place else [one for one in corpus.like(words.text, said=words) if matched(one, words)]
+    if not found:
+        raise _nothing(corpus, named)
+    one = min(found, key=lambda one: one.struck)
+    if one.said.get("superseded-by"):
+        to = references.parse_reference(one.said["superseded-by"])
+        one = next(iter(_on(corpus.statements(to.path), to.first, to.end)), one)
+    chain = [other for other in corpus.statements(one.path) if other.headings == one.headings]
+    first = last = chain.index(one)
+    while first and _follows(*chain[first - 1 : first + 1]):
+        first -= 1
+    while last + 1 < len(chain) and _follows(*chain[last : last + 2]):
+        last += 1
+    return chain[first : last + 1][::-1]
+
+
+def _follows(former: Statement, later: Statement) -> bool:
+    """Tell whether a struck statement stands above what it was struck for."""
+    return former.struck and former.said.get("until", "~") <= later.said.get("since", "")
 
 
 # --- what stands near -----------------------------------------------------------------------------------
@@ -503,11 +532,7 @@ def said_already(workspace: paths.Workspace, path: str, text: str) -> Written | 
 
 
 def standing(
-    workspace: paths.Workspace,
-    answerer: Answerer | None,
-    text: str,
-    written: Written,
-    today: date,
+    workspace: paths.Workspace, answerer: Answerer | None, text: str, written: Written, today: date
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 

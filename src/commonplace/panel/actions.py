@@ -25,7 +25,7 @@ from commonplace.base.errors import (
 from commonplace.edit import opened
 from commonplace.edit.opened import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, StatementNotFound, located
-from commonplace.memory import file_of, written
+from commonplace.memory import file_of
 from commonplace.panel import text
 from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
 from commonplace.panel.host import Host
@@ -131,7 +131,7 @@ def _tell(
     host: Host, done: str, redacted: Sequence[str] = (), warnings: Sequence[str] = (), *, wrong: bool = False
 ) -> None:
     """Say what was written, and show everything anew."""
-    written(host.memory)
+    host.memory.store.written()
     hidden = [f"redacted {', '.join(redacted)}"] if redacted else []
     host.tell("; ".join([done, *hidden, *warnings]), wrong=wrong)
     host.changed()

@@ -22,6 +22,7 @@ from commonplace.panel.dialogs import Review
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.rows import Place
 from commonplace.panel.search import Field, SearchPane
+from commonplace.panel.timeline import TimelinePane
 
 if TYPE_CHECKING:
     from commonplace.panel.health import Examine
@@ -122,8 +123,6 @@ class Panel(Host):
     def _made(self, name: str) -> Pane:
         """Make a pane when it is first opened, and import its module; the start loads no pane."""
         if name == "timeline":
-            from commonplace.panel.timeline import TimelinePane
-
             return TimelinePane(self)
         if name == "memory":
             from commonplace.panel.longterm import MemoryPane
@@ -240,15 +239,11 @@ class Panel(Host):
 
     def action_step(self, by: int) -> None:
         """Go to the day before or after."""
-        from commonplace.panel.timeline import TimelinePane
-
         if isinstance(self.pane, TimelinePane):
             self.pane.step(by)
 
     def action_go_to(self) -> None:
         """Go to a day."""
-        from commonplace.panel.timeline import TimelinePane
-
         if isinstance(self.pane, TimelinePane):
             self.act(self.pane.go_to())
 

@@ -7,7 +7,6 @@ from functools import partial
 
 from textual.content import Content
 
-from commonplace.memory import written
 from commonplace.panel import text
 from commonplace.panel.actions import UNCHANGED
 from commonplace.panel.dialogs import Marking, Review
@@ -50,7 +49,7 @@ async def review(host: Host) -> None:
         host.tell(UNCHANGED)
         return
     done = await host.ask(partial(accept, host.memory, shown, numbers, now=now))
-    written(host.memory)
+    host.memory.store.written()
     host.tell("; ".join([f"written as {done.run.id}" if done.run else UNCHANGED, *done.warnings]))
     host.changed()
 

@@ -16,8 +16,7 @@ from commonplace.panel.host import Pane
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.providers import costs
 from commonplace.render import count, screen
-from commonplace.types import Finding, Status
-from commonplace.types.results import LEVEL_NAMES
+from commonplace.types import LEVEL_NAMES, Finding, Status
 
 _DAYS = 30  # of use that are shown
 _MOST = 10  # questions, and notes

@@ -82,10 +82,10 @@ def _bounded(note: Excerpt) -> str:
 
 def collections(memory: Memory) -> list[str]:
     """Return the names of the collections, the workspace's own first; those of others behind their names."""
-    from commonplace.memory import beside, names, sources
+    from commonplace.memory import beside, sources
 
     known = [source.name for source in sources(memory)]
-    for name in names(memory):
+    for name in memory.others:
         with suppress(CommonplaceError):  # a search says what is wrong with it
             known += [f"{name}:{source.name}" for source in sources(beside(memory, name))]
     return known

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from commonplace.types.results import Hit, Level
+from commonplace.types.results import HasHits, Hit, Level
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(HasHits):
     """A block of text for a prompt: grouped by file, dated and cited, inside a token budget."""
 
     query: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from commonplace.base import tokens as estimates
@@ -114,8 +114,24 @@ class Hit(Cites):
         return tuple(f"{one} {self.until}" if self.until and one == "struck" else one for one in self.labels)
 
 
+class HasHits:
+    """Mixin: the length of a result, its items and its truth are those of its `hits`."""
+
+    __slots__ = ()
+    hits: tuple[Hit, ...]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __getitem__(self, number: int) -> Hit:
+        return self.hits[number]
+
+
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(HasHits):
     """Hits, best first, with the level that answered and warnings."""
 
     query: str

@@ -35,8 +35,7 @@ from commonplace.markdown import comments
 from commonplace.providers.llm import prompting
 from commonplace.transcripts import session as transcript
 from commonplace.transcripts.session import Transcript
-from commonplace.types.changes import About, Change, Provenance
-from commonplace.types.events import Call, Turn
+from commonplace.types import About, Call, Change, Provenance, Turn
 from commonplace.upkeep import dialogue, prose
 from commonplace.upkeep.labels import DASH, LABELS, SAYS
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
@@ -180,9 +179,17 @@ class Summarizer:
         with self.pending.claim(session):
             return self._summarize(session, agent, by_hand=by_hand)
 
-    def sessions(self) -> list[str]:
-        """Return the sessions that have a transcript, the latest first."""
-        return transcript.sessions(self.memory.workspace)
+    def find(self, session: str = "") -> str:
+        """Return a session that has a transcript, by default the newest. Raises NoteNotFound."""
+        known = transcript.sessions(self.memory.workspace)
+        if not (session or known):
+            raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
+        if session and session not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(session, known, 3, 0.5)
+            raise NoteNotFound(f"session {session}", near, "no such session")
+        return session or known[0]
 
     def draft(self, session: str) -> Draft | None:
         """Compose what `summarize` by hand would write, and write nothing; None where nothing is new."""
@@ -288,7 +295,6 @@ class Summarizer:
         What is about to be written is written down first. Return the mark as it is afterwards.
         """
         from commonplace.markdown.document import Document
-        from commonplace.memory import written as compare_files
         from commonplace.notes import appends, layout
         from commonplace.storage import transaction
         from commonplace.types import Written
@@ -320,7 +326,7 @@ class Summarizer:
         self._save(mark)
         about = About("write", "sum up a session", "", "agent", mark.agent, mark.session)
         run = transaction.rewrite(memory.workspace, compose, about)
-        compare_files(memory)
+        memory.store.written()
         done = Written(path, start, start + len(new) - 1, kinds, run=run.id if run else "")
         return replace(mark, entry=mark.next, next="", done=len(turns), writing=0), done
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from commonplace import Memory, config
+from commonplace import config
 from commonplace.config import Reach
+from commonplace.memory import reaching
 from commonplace.servers.access import Access
 from commonplace.servers.api import routes
 from commonplace.servers.methods import Service
@@ -76,7 +77,7 @@ def test_only_a_browser_that_the_users_own_program_let_in_reaches_beyond(
     there = {"host": "notes.example", "origin": "http://notes.example"}
     refuses(behind, **{**behind.own(), **there})
     reach = Reach(workspace, "", {}, "reader")
-    reading = Service(lambda: Memory(workspace, config.load(workspace), agent="reader", reach=reach))
+    reading = Service(lambda: reaching(reach, "reader", settings=config.load(workspace)))
     reader = Api(serve(Access(TOKEN), reading), workspace)
     assert reader.raw("GET", "/api/caller", **reader.own())[1]["reaches"] is False
     assert reader.raw("POST", "/api/collections", {"path": ".."}, **reader.own())[0] == 403

@@ -12,6 +12,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import IndexUnavailable
 from commonplace.config import Reach
+from commonplace.memory import reaching
 from commonplace.servers import access
 from commonplace.servers.access import Access
 from commonplace.servers.api import routes
@@ -178,7 +179,7 @@ def test_who_only_reads_writes_nothing(served: Callable[..., Api], workspace: Pa
         from commonplace import config
 
         reach = Reach(workspace, "", {}, "reader")
-        return Memory(workspace, config.load(workspace), agent="reader", reach=reach)
+        return reaching(reach, "reader", settings=config.load(workspace))
 
     api = served(open_memory)
     for method, path, body in WRITES:

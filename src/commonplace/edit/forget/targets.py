@@ -19,9 +19,7 @@ from commonplace.markdown import comments, metadata, references, struck, visible
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.structure import atx
 from commonplace.transcripts import session as transcript
-from commonplace.types import cite
-from commonplace.types.changes import Provenance
-from commonplace.types.notes import Statement
+from commonplace.types import Provenance, Statement, cite
 from commonplace.types.store import Known
 
 # Pairs of marks around an empty text (a NUL).

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from commonplace.actions.statements import REQUEST, RUN
 from commonplace.actions.table import every
 from commonplace.base.messages import message
+from commonplace.edit.forget import requests
+from commonplace.redaction.redact import public
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
+from commonplace.storage import journal as runs
 from commonplace.types import Erasure, Run
+from commonplace.types.data import to_data
 
 _MOST_RUNS = 1000
 _ALL = message("run.all", "/api/runs lists them")
@@ -22,7 +24,6 @@ _ALL = message("run.all", "/api/runs lists them")
 
 def _waiting(call: Call) -> object:
     from commonplace.edit.forget import journal, requests
-    from commonplace.redaction.redact import public
 
     workspace = call.memory.workspace
     unfinished = [public(words) for words in journal.describe(workspace)]
@@ -30,8 +31,6 @@ def _waiting(call: Call) -> object:
 
 
 def _refuse(call: Call) -> object:
-    from commonplace.edit.forget import requests
-
     requests.remove(call.memory.workspace, requests.find(call.memory.workspace, call.values["request"]))
     return {"refused": True}
 
@@ -44,19 +43,13 @@ def _resume(call: Call) -> object:
     return call.memory.forget([])
 
 
-def _request_parts() -> schema.Schema:
-    from commonplace.edit.forget.requests import Request
-
-    return schema.of(Request)
-
-
 FORGETTING = (
     Operation(
         "GET", "/api/forget", "waiting_forgetting",
         "List what agents ask to have forgotten, and what was killed.",
         _waiting,
         answer(
-            requests=listed(_request_parts()),
+            requests=listed(schema.of(requests.Request)),
             unfinished=listed(text(), "What was begun and is not all forgotten, in the words of who asked."),
         ),
         refusals=(409,), lane="light", owner=True,
@@ -83,16 +76,8 @@ def _actions(call: Call) -> object:
     ]
 
 
-def _runs(call: Call) -> object:
-    from commonplace.storage import journal as runs
-
-    return [*islice(runs.newest_first(call.memory.workspace), call.values.get("limit", 50))]
-
-
 def _run(call: Call) -> object:
-    from commonplace.storage import journal as runs
     from commonplace.storage import undo as undoing
-    from commonplace.types.data import to_data
 
     workspace = call.memory.workspace
     if not any(name.startswith(call.values["id"]) for name in runs.names(workspace)):
@@ -108,8 +93,9 @@ LOG = (
         lane="light",
     ),
     Operation(
-        "GET", "/api/runs", "runs", "List generated changes of notes, newest first.", _runs,
-        listed(schema.of(Run)), {"limit": number(1, _MOST_RUNS)}, lane="light",
+        "GET", "/api/runs", "runs", "List generated changes of notes, newest first.",
+        lambda call: call.memory.log(call.values.get("limit", 50)), listed(schema.of(Run)),
+        {"limit": number(1, _MOST_RUNS)}, lane="light",
     ),
     Operation(
         "GET", "/api/run", "run", "Show a generated change with its diff.", _run,

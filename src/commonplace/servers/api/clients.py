@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base import paths
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, text
 
@@ -41,8 +42,6 @@ def _clients(call: Call) -> object:
 
 def _place(call: Call, one: Any) -> dict[str, object]:  # noqa: ANN401 - a `Standing`
     """Where something of ours stands, and whether it leads to this workspace."""
-    from commonplace.base import paths
-
     root = os.path.realpath(call.memory.workspace.root)
     folders = {argv[argv.index("-w") + 1] for argv in one.ours.values() if "-w" in argv[:-1]}
     others = sorted(paths.shown(folder) for folder in folders if os.path.realpath(folder) != root)

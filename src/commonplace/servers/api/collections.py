@@ -11,8 +11,7 @@ from commonplace.config.collections import WEIGHTS
 from commonplace.servers.api import schema
 from commonplace.servers.api.operations import Call, Operation, Reply
 from commonplace.servers.api.schema import flag, listed, record, text
-from commonplace.types import SyncReport
-from commonplace.types.reports import CollectionInfo
+from commonplace.types import CollectionInfo, SyncReport
 
 
 def _changed(call: Call, name: str) -> CollectionInfo:
@@ -46,10 +45,6 @@ def _remove(call: Call) -> object:
     return _reopened(call)
 
 
-def _sync(call: Call) -> object:
-    return call.memory.sync()
-
-
 _NAME = text("Of the collection.", least=1, most=200)
 OPERATIONS = (
     Operation(
@@ -81,7 +76,8 @@ OPERATIONS = (
         beyond="commonplace collection remove NAME",
     ),
     Operation(
-        "POST", "/api/sync", "sync", "Read what has changed in all folders that are searched.", _sync,
-        schema.of(SyncReport), body=record(), refusals=(409, 503), lane="reading", owner=True,
+        "POST", "/api/sync", "sync", "Read what has changed in all folders that are searched.",
+        lambda call: call.memory.sync(), schema.of(SyncReport),
+        body=record(), refusals=(409, 503), lane="reading", owner=True,
     ),
 )  # fmt: skip

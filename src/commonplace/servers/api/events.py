@@ -30,11 +30,12 @@ from commonplace.servers.api.routes import Resource
 from commonplace.servers.http import LIVES_S
 from commonplace.servers.protocol import encode
 from commonplace.types.data import to_data
+from commonplace.upkeep import activity
+from commonplace.upkeep.activity import Activity
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.servers.methods import Service
-    from commonplace.upkeep.activity import Activity
 
 MOST_LISTENERS = 16
 MOST_WAITING = 256  # events that one listener has not read; then it is dropped
@@ -186,8 +187,6 @@ class Feed:
 
     def _run(self) -> None:
         """Follow the memory, anew where it was opened anew, until the end."""
-        from commonplace.upkeep import activity
-
         follow = self._follow or activity.follow
         while not self._stop.is_set():
             try:
@@ -269,8 +268,6 @@ class Events(Resource):
 
     def describe(self) -> Mapping[str, Any]:
         """Its description."""
-        from commonplace.upkeep.activity import Activity
-
         about = (
             "What is done in the memory: the events are named by `kind`, their data is an Activity. `ready` "
             "comes first, `reset` instead where it is not known what came behind Last-Event-ID."

@@ -14,7 +14,7 @@ from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation, Reply
 from commonplace.servers.api.schema import answer, flag, record, text
-from commonplace.types import Written
+from commonplace.types import About, Written
 
 _MOST_CHARACTERS = 32_000  # of an entry, as tools take it
 _MOST_OF_A_NOTE = 1_000_000  # characters
@@ -48,7 +48,6 @@ def _edit(call: Call) -> object:
     """Replace a note that is still as it was read, or make one that is not there."""
     from commonplace.agent import files
     from commonplace.redaction.masks import MarkLost
-    from commonplace.types.changes import About
 
     place, new = _place(call), call.values["text"]
     read, makes = (

@@ -14,6 +14,7 @@ from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
     from commonplace.agent.tools import Confirmations
@@ -143,8 +144,6 @@ def pair(action: actions.Action) -> tuple[Operation, Operation]:
 
 
 def _preview(action: actions.Action, call: Call) -> object:
-    from commonplace.types.data import to_data
-
     now = datetime.now().astimezone()  # of what is shown and of what is written
     shown = action.show(actions.Call(call.memory, call.values, call.provenance, now))
     return {**to_data(shown.outcome), "preview": call.offer(action.name, shown.carry) if shown.carry else ""}

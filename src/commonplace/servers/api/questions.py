@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from commonplace.base import clock
+from commonplace.memory import draft, listing, picture, question_words
+from commonplace.providers import costs
 from commonplace.servers.api import schema
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, text
-from commonplace.types import Excerpt, NoteInfo, Recall, SearchResult, Status, Timeline, Usage
-from commonplace.types.reports import Finding
+from commonplace.types import (
+    Excerpt,
+    Finding,
+    NoteInfo,
+    Recall,
+    SearchResult,
+    Status,
+    Timeline,
+    Turn,
+    Usage,
+)  # fmt: skip
+from commonplace.types.data import to_data
 from commonplace.types.results import MODES, Hit
+from commonplace.upkeep import activity, following
 
 if TYPE_CHECKING:
     from commonplace.types import State
@@ -23,10 +37,7 @@ _QUESTION = text("The question, as `commonplace search` takes it.", least=1, mos
 _COLLECTIONS = listed(text(most=200), "Only in these collections.", 50)
 _AS_OF = text("What held at the end of that day, in any words for it.", most=100)
 _REFERENCE = text("`path`, `path#L12-L18`, `#docid`, `[[Note#Part]]`.", least=1, most=1000)
-_HIT = {
-    **schema.parts(Hit),
-    "workspace": text("Where several workspaces are asked: which one it is from."),
-}
+_HIT = {**schema.parts(Hit), "workspace": text("Where several workspaces are asked: which one it is from.")}
 _FACTOR = schema.record("name value", name=text(), value={"type": "number"}, note=text())
 _RESULT = "query level stale warnings timings_ms all_tokens expanded confidence weak listing mode tokens"
 
@@ -40,7 +51,6 @@ def _hit(**more: schema.Schema) -> schema.Schema:
 
 
 def _search(call: Call) -> object:
-    from commonplace.memory import draft, question_words
     from commonplace.render.hits import to_data
 
     values = call.values
@@ -101,36 +111,24 @@ SEARCHES = (
 # --- notes and days -------------------------------------------------------------------------------------
 
 
-def _get(call: Call) -> object:
-    return call.memory.get(call.values["reference"])
-
-
 def _picture(call: Call) -> object:
     import base64
-
-    from commonplace.memory import picture
 
     kind, data = picture(call.memory, call.values["note"], call.values["name"])
     return {"type": kind, "data": base64.b64encode(data).decode()}
 
 
 def _notes(call: Call) -> object:
-    from commonplace.memory import listing
-
     notes, warnings = listing(call.memory, call.values.get("under", ""))
     most = call.values.get("limit", _MOST_NOTES)
     newest = sorted(notes, key=lambda one: one.date or "", reverse=True) if "newest" in call.values else notes
     return {"notes": newest[:most], "total": len(notes), "warnings": warnings}
 
 
-def _timeline(call: Call) -> object:
-    return call.memory.timeline(call.values["anchor"], **call.given("before", "after"))
-
-
 NOTES = (
     Operation(
-        "GET", "/api/note", "get", "Read lines of a note, private parts blank and secrets redacted.", _get,
-        schema.of(Excerpt),
+        "GET", "/api/note", "get", "Read lines of a note, private parts blank and secrets redacted.",
+        lambda call: call.memory.get(call.values["reference"]), schema.of(Excerpt),
         {"reference": _REFERENCE},
         required=("reference",), refusals=(404, 409), lane="light",
     ),
@@ -153,7 +151,8 @@ NOTES = (
         refusals=(503,), lane="light",
     ),
     Operation(
-        "GET", "/api/timeline", "timeline", "Show what surrounds a day or a passage in time.", _timeline,
+        "GET", "/api/timeline", "timeline", "Show what surrounds a day or a passage in time.",
+        lambda call: call.memory.timeline(call.values["anchor"], **call.given("before", "after")),
         schema.of(Timeline),
         {
             "anchor": text("A day in any words for it, or a reference.", least=1, most=1000),
@@ -168,9 +167,6 @@ NOTES = (
 
 
 def _sessions(call: Call) -> object:
-    from commonplace.types.data import to_data
-    from commonplace.upkeep import following
-
     most = call.values.get("limit", _MOST_NOTES)
     return [
         to_data(one) | {"written": datetime.fromtimestamp(one.written).isoformat(timespec="minutes")}
@@ -179,33 +175,19 @@ def _sessions(call: Call) -> object:
 
 
 def _session(call: Call) -> object:
-    from commonplace.types.data import to_data
-    from commonplace.upkeep import following
-
     messages = following.read(call.memory, call.values["id"], call.values.get("last", 500))
     return [{"line": one.line, **to_data(one.turn)} for one in messages]
-
-
-def _session_parts() -> dict[str, Any]:
-    from commonplace.upkeep.following import Session
-
-    return {**schema.parts(Session), "written": text("To the minute, here.")}
-
-
-def _turn_parts() -> dict[str, Any]:
-    from commonplace.types import Turn
-
-    return {"line": {"type": "integer"}, **schema.parts(Turn)}
 
 
 SESSIONS = (
     Operation(
         "GET", "/api/sessions", "sessions", "List transcripts, those written to last first.", _sessions,
-        listed(answer(**_session_parts())), {"limit": number(1, _MOST_NOTES)}, lane="light",
+        listed(answer(**{**schema.parts(following.Session), "written": text("To the minute, here.")})),
+        {"limit": number(1, _MOST_NOTES)}, lane="light",
     ),
     Operation(
         "GET", "/api/session", "session", "Read the messages of a transcript, the last 500 unless said.",
-        _session, listed(answer(**_turn_parts())),
+        _session, listed(answer(line={"type": "integer"}, **schema.parts(Turn))),
         {"id": text("As the list names it.", least=1, most=1000), "last": number(1, 100_000)},
         required=("id",), refusals=(404, 409), lane="light",
     ),
@@ -215,21 +197,8 @@ SESSIONS = (
 # --- the state of it ------------------------------------------------------------------------------------
 
 
-def _usage(call: Call) -> object:
-    return call.memory.usage(call.values.get("days"))
-
-
-def _activities(call: Call) -> object:
-    from commonplace.upkeep import activity
-
-    return activity.lately(call.memory, call.values.get("limit", _MOST_ACTIVITIES))
-
-
 def _costs(call: Call) -> object:
     from datetime import date, timedelta
-
-    from commonplace.base import clock
-    from commonplace.providers import costs
 
     days = call.values.get("days")
     since = clock.began(date.today() - timedelta(days - 1)) if days else 0.0
@@ -245,18 +214,6 @@ def _health(call: Call) -> object:
 
 _STATES: tuple[State, ...] = ("ok", "warning", "wrong", "skipped")
 _DAYS = number(1, 36_500, "The last days, today included.")
-
-
-def _activity_parts() -> schema.Schema:
-    from commonplace.upkeep.activity import Activity
-
-    return schema.of(Activity)
-
-
-def _cost_parts() -> schema.Schema:
-    from commonplace.providers.costs import Costs
-
-    return schema.of(Costs)
 
 
 def _caller(call: Call) -> object:
@@ -280,16 +237,18 @@ STATE = (
         lambda call: call.memory.status(), schema.of(Status), refusals=(503,), lane="light",
     ),
     Operation(
-        "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.", _usage, schema.of(Usage),
-        {"days": _DAYS}, refusals=(409, 503), lane="light", owner=True,
+        "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.",
+        lambda call: call.memory.usage(call.values.get("days")), schema.of(Usage), {"days": _DAYS},
+        refusals=(409, 503), lane="light", owner=True,
     ),
     Operation(
         "GET", "/api/activities", "activities", "List what was done last, newest first.",
-        _activities, listed(_activity_parts()), {"limit": number(1, _MOST_ACTIVITIES)}, owner=True,
+        lambda call: activity.lately(call.memory, call.values.get("limit", _MOST_ACTIVITIES)),
+        listed(schema.of(activity.Activity)), {"limit": number(1, _MOST_ACTIVITIES)}, owner=True,
     ),
     Operation(
         "GET", "/api/costs", "costs", "Sum up what calls to models took and cost.", _costs,
-        listed(_cost_parts()), {"days": _DAYS, "by": {"enum": ["day", "purpose", "model"]}},
+        listed(schema.of(costs.Costs)), {"days": _DAYS, "by": {"enum": ["day", "purpose", "model"]}},
         refusals=(409,), lane="light", owner=True,
     ),
     Operation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from commonplace.imports import kinds
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
@@ -12,12 +13,6 @@ from commonplace.types import FileFailure
 
 _EXPORT = "commonplace export --to FILE"
 _FORMS = ("md", "json", "zip")
-
-
-def _kinds(call: Call) -> object:
-    from commonplace.imports import kinds
-
-    return [{"name": one.name, "title": one.title, "what": one.what} for one in kinds.KINDS]
 
 
 def _export(call: Call) -> object:
@@ -38,7 +33,8 @@ def _export(call: Call) -> object:
 
 OPERATIONS = (
     Operation(
-        "GET", "/api/import", "import_kinds", "List the kinds of memories that can be imported.", _kinds,
+        "GET", "/api/import", "import_kinds", "List the kinds of memories that can be imported.",
+        lambda call: [{"name": one.name, "title": one.title, "what": one.what} for one in kinds.KINDS],
         listed(answer(name=text(), title=text(), what=text("What it is recognised by."))), lane="light",
     ),
     Operation(

@@ -24,6 +24,7 @@ from commonplace.markdown.structure import atx
 from commonplace.memory import Memory, sources
 from commonplace.notes import layout, scan
 from commonplace.redaction.recalled import strip_recalled
+from commonplace.search import journal
 from commonplace.storage import writes
 from commonplace.types.notes import Statement
 from commonplace.upkeep import prose, summaries
@@ -166,8 +167,6 @@ def _notes(
 
 def recalled(memory: Memory) -> Mapping[str, Lines]:
     """Return the lines that enough questions led to, by path; nothing without a record that can be read."""
-    from commonplace.search import journal
-
     path = memory.workspace.usage
     found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     if not path.exists():
