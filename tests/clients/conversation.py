@@ -6,14 +6,17 @@ What is asked for stands in the memory only. A test module of a program takes th
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,3 +139,26 @@ def check_notes(workspace: Path, agent: str) -> None:
     assert SIGNER not in text
     assert FRAME not in text
     assert os.stat(Workspace(workspace).state).st_mode & 0o077 == 0
+
+
+def check_prefix(requests: Sequence[Mapping[str, Any]], messages: str, *kept: str) -> None:
+    """Each request repeats the one before to the byte, `kept` as well: what hooks add stands at the end.
+
+    Left out is what a client does to its last message for the cache of its model: a mark, and a list around the text.
+    """
+    written = [[json.dumps(plain(message)) for message in one[messages]] for one in requests]
+    assert all(after[: len(before)] == before for before, after in pairwise(written))
+    assert [len(one) for one in written] == sorted({len(one) for one in written})
+    assert len(written) > len(TURNS)
+    assert {name: len({json.dumps(plain(one[name])) for one in requests}) for name in kept} == dict.fromkeys(
+        kept, 1
+    )
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        value = {key: plain(inner) for key, inner in value.items() if key != "cache_control"}
+        content = value.get("content")
+        is_text = isinstance(content, list) and len(content) == 1 and content[0].keys() == {"type", "text"}
+        return {**value, "content": content[0]["text"]} if is_text else value
+    return [plain(inner) for inner in value] if isinstance(value, list) else value

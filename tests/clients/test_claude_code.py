@@ -86,6 +86,7 @@ def test_ten_turns(
             if block.get("type") == "tool_result"
         ]
     )
+    conversation.check_prefix(model.requests, "messages", "system", "tools")
     conversation.check_notes(workspace, "claude-code")
 
 

@@ -137,6 +137,7 @@ def test_ten_turns(
             before, known = len(requests), len(requests[-1]["input"])
     conversation.check_given(turns)
     conversation.check_result(results(requests))
+    conversation.check_prefix(requests, "input", "tools")
     conversation.check_notes(workspace, "codex")
 
 
