@@ -1,4 +1,4 @@
-"""Whether the doors that are installed in clients open: each command is there, starts, and answers."""
+"""Check the commands installed in clients: each exists, starts and answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from commonplace.clients.installing import Standing
 from commonplace.render import screen
 from commonplace.types import Finding
 
-ANSWER_S = 30.0  # a door that answers later is as good as shut: clients wait less
+ANSWER_S = 30.0  # seconds; a later answer counts as a failure: clients wait less
 _VERSION = "2025-06-18"  # of the protocol
 _ALONE = {"COMMONPLACE_SERVER_START": "never"}  # an examination leaves no server behind
 _CLIENT = {"name": "doctor", "version": __version__}
@@ -34,8 +34,8 @@ _HELLO = {
 def answering(environ: Mapping[str, str], project: Path) -> Iterator[Finding]:
     """See that each command written into a client's settings starts and answers as a server or a hook.
 
-    Each command is started once, whatever number of files hold it, and nothing is written into notes.
-    Settings of a project may come from somebody else: of theirs only this very program is started.
+    Start each command once, however many files hold it, and write no notes. Settings of a project may have a
+    foreign author: from those, start this very program only.
     """
     standing = installing.standing(installing.site(environ, project))
     for one in standing:
@@ -89,9 +89,9 @@ def _finding(one: Standing, troubles: Mapping[tuple[str, ...], str]) -> Finding:
 
 
 def _trouble(argv: Sequence[str]) -> str:
-    """Say what keeps a command from answering; empty where it answers.
+    """Return why a command does not answer; empty if it answers.
 
-    A server is asked to initialize, of a hook only the help: an event would be taken for one.
+    Send `initialize` to a server; run a hook with --help only, as it would process an event.
     """
     folder = argv[argv.index("-w") + 1]
     if shutil.which(argv[0]) is None:
@@ -122,7 +122,7 @@ def _trouble(argv: Sequence[str]) -> str:
 
 
 def _is_welcome(output: bytes) -> bool:
-    """Whether a line of an output is the answer to `initialize`."""
+    """Return True if a line of an output is the answer to `initialize`."""
     for line in output.splitlines():
         try:
             answer = json.loads(line)

@@ -63,9 +63,9 @@ def of(target: Target, scope: Scope, site: Site, door: Door) -> list[Edit]:
 
 
 def ours(edit: Edit, target: Target) -> dict[str, list[str]]:
-    """Return what of ours a file holds: names of servers, or of events, with the command that is started.
+    """Return our entries in a file: names of servers or events, each with the command that it starts.
 
-    Of the skill it is the name, and no command. Raises ConfigError, NoteUnreadable.
+    For the skill: its name, without a command. Raises ConfigError, NoteUnreadable.
     """
     text = edit.text()
     if text is None:

@@ -1,7 +1,7 @@
-"""What is written into a client's settings, and how it is known again: by the command that it holds.
+"""Our entries in a client's settings, recognised by the command that they hold.
 
-An entry is ours if it starts this program, wherever that lies, with a workspace, an agent and nothing else:
-`commonplace -w FOLDER --agent NAME mcp`, or `… hook`. So an upgrade replaces it, and no other is touched.
+An entry is ours if it starts this program, wherever that lies, with exactly a workspace and an agent:
+`commonplace -w FOLDER --agent NAME mcp`, or `… hook`. So an upgrade replaces only our entries.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Door(NamedTuple):
 
 
 class Taken(ValueError):
-    """What is to be written has the name of something that is not ours."""
+    """The name of the entry to be written belongs to a foreign entry."""
 
 
 def door(program: Sequence[str], workspace: Path, agent: str, name: str) -> Door:
-    """Make the door to a workspace. Raises ConfigError for a path that clients do not take as it is."""
+    """Make the entry that leads to a workspace. Raises ConfigError for a path that clients would alter."""
     command = (*program, "-w", os.path.abspath(workspace), "--agent", agent)
     for word in command:
         if "$" in word or not word.replace(" ", "").isprintable():
@@ -77,7 +77,7 @@ def server(target: Target, door: Door) -> dict[str, object]:
 
 
 def started(entry: object) -> list[object]:
-    """Return the command that an entry of a server starts, empty for none."""
+    """Return the command that a server's entry starts; empty if it has no command."""
     if not isinstance(entry, dict):
         return []
     command, arguments = entry.get("command"), entry.get("args", [])
@@ -174,7 +174,7 @@ def hooked(text: str) -> dict[str, list[str]]:
 
 
 def _events(text: str) -> list[str]:
-    """The events at which something is called. Raises Broken for what is no object."""
+    """Return the events that have hooks. Raises Broken if the text or its hooks are not an object."""
     events = strict.get(text, (HOOKS,))
     for table in (strict.value(text), events):
         if table is not None and not isinstance(table, dict):
@@ -183,7 +183,7 @@ def _events(text: str) -> list[str]:
 
 
 def _groups(text: str, event: str) -> list[Any]:
-    """What is called at an event. Raises Broken for what is no list."""
+    """Return the groups of hooks of an event. Raises Broken if they are not a list."""
     groups = strict.get(text, (HOOKS, event))
     if groups is not None and not isinstance(groups, list):
         raise strict.Broken(f"{HOOKS}.{event} is no array")
@@ -209,7 +209,7 @@ def _words(command: object) -> list[str]:
 
 
 def _without_hooks(text: str, event: str) -> str:
-    """A text without our hooks of an event, and without the groups that held nothing else."""
+    """Return a text without our hooks of an event, and without groups that held only those."""
     for outer, inner in reversed(_called(_groups(text, event))):
         alone = len(_groups(text, event)[outer][HOOKS]) == 1
         text = strict.remove(text, (HOOKS, event, outer) if alone else (HOOKS, event, outer, HOOKS, inner))

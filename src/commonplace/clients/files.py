@@ -1,8 +1,8 @@
 """Settings files of other programs, changed: composed, backed up, exchanged as a whole, taken back exactly.
 
-What we did to a file is noted beside the user's settings: a digest of what we wrote, and what stood where we
-wrote. As long as the file is as we left it, taking back gives the very bytes that stood there; otherwise what
-is ours is taken out of what the file has become.
+A trace of each change lies in the folder of the user's settings: a digest of the written file and the bytes
+that we replaced. While the file matches the digest, undoing restores the former bytes exactly; otherwise our
+entries are removed from the changed file.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Edit:
             return None if left is None else left.encode()
 
     def masking(self, before: bytes | None, after: bytes | None) -> Callable[[str], str]:
-        """Return what blanks the values of others in a text of this file: what stands there without us."""
+        """Return a function that blanks values in a text of this file, except those that we wrote."""
 
         def count(data: bytes | None) -> Counter[str]:
             return Counter(_VALUE.findall((data or b"").decode("utf-8", "replace")))
@@ -114,11 +114,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What was written into a file: `length` bytes at `start`, where `former` stood (base64).
+    """A change of a file: `length` bytes at `start` that replaced `former` (base64).
 
-    `after` is the digest of the whole file then. `existed` says whether there was one before; `folders` are
-    those that were made for it. `earlier` is what was noted before: a trace is noted before the file is
-    written, and whoever is killed in between leaves the file as that one says.
+    `after` is the digest of the whole file after the change. `existed`: the file existed before; `folders`
+    are those made for it. `earlier` is the previous trace: a trace is saved before the file is written, so
+    after a crash in between the file still matches the earlier one.
     """
 
     after: str
@@ -143,7 +143,7 @@ class Trace:
 
     @classmethod
     def read(cls, noted: Mapping[str, Any]) -> Trace:
-        """Read what was written down. Raises ValueError, TypeError, KeyError for what is no trace."""
+        """Read a saved trace. Raises ValueError, TypeError, KeyError if it is malformed."""
         earlier = cls.read(noted["earlier"]) if noted.get("earlier") else None
         trace = cls(**{**noted, "folders": tuple(noted["folders"]), "earlier": earlier})
         base64.b64decode(trace.former)
@@ -156,7 +156,7 @@ class Trace:
 
 
 class Ledger:
-    """The traces of what was written, and former versions of files, beside the user's settings."""
+    """The traces of changes and the former versions of files, in the folder of the user's settings."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.root = paths.user_config_dir(environ) / _FOLDER
@@ -165,7 +165,7 @@ class Ledger:
         self._files = Root(self.root)
 
     def trace(self, path: Path) -> Trace | None:
-        """Return what was done to a file, None where nothing is noted or it cannot be read."""
+        """Return the trace of a file; None if it is missing or unreadable."""
         try:
             return Trace.read(json.loads(self._files.read(self._name(path))))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -177,7 +177,7 @@ class Ledger:
         return next((one for one in (trace, trace and trace.earlier) if one and one.after == digest), None)
 
     def note(self, path: Path, trace: Trace | None) -> None:
-        """Write down what was done to a file, or that nothing of it is left. Raises NoteUnreadable."""
+        """Save the trace of a file; delete it for None. Raises NoteUnreadable."""
         with _translated(self.root):
             if trace is None:
                 self._files.unlink(self._name(path), missing_ok=True)
@@ -228,9 +228,9 @@ def _digest(data: bytes) -> str:
 
 
 class Done(NamedTuple):
-    """What was done to a file: what it held before and after, and where the former version is kept.
+    """A change that was made to a file: its bytes before and after, and the path of the backup.
 
-    `trace` is what was noted of it before.
+    `trace` is the file's trace from before the change.
     """
 
     before: bytes | None
@@ -303,13 +303,13 @@ def _change(
                     return Done(before, after, backup, former)
                 if before is not None and before != after and not ledger.current(edit.path, before):
                     backup = ledger.keep(edit.path, before)
-                # Noted first: a trace of what was not written is of another digest, and counts for nothing.
+                # Saved first: after a failed write the trace's digest differs from the file and is ignored.
                 if trace is not None:
                     ledger.note(edit.path, trace)
                 if before == after or _exchange(edit, ledger, before, after):
                     if trace is None:  # whoever is killed in between finds the folders in the trace again
                         _leave(edit, former.folders if former else ())
-                        with suppress(CommonplaceError):  # a trace of another digest counts for nothing
+                        with suppress(CommonplaceError):  # a trace of another digest is ignored
                             ledger.note(edit.path, None)
                     return Done(before, after, backup, former)
         except BaseException:
@@ -327,7 +327,7 @@ def _exchange(edit: Edit, ledger: Ledger, before: bytes | None, after: bytes | N
 
 
 def _leave(edit: Edit, folders: Sequence[str]) -> None:
-    """Remove folders that hold nothing, the inner ones first."""
+    """Remove empty folders, the inner ones first."""
     for folder in reversed(folders):
         with suppress(OSError):  # it holds something else, or is not there
             Root(edit.within).rmdir(folder)

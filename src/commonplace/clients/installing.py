@@ -24,7 +24,7 @@ GENERIC = "generic"  # any other client: its user is shown what to paste
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was done to a file: `what` of ours it is about, and where its former version is kept."""
+    """A changed file: `what` names the kind of our entry; `backup` is the path of the former version."""
 
     what: str
     path: Path
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What of ours stands in a file of a client: names with their commands; or why it cannot be read."""
+    """Our entries in a file of a client: names with their commands; `trouble`: why it cannot be read."""
 
     target: Target
     scope: Scope
@@ -63,9 +63,9 @@ def find(name: str) -> Target:
 
 
 def door(root: Path, client: str, name: str = "memory", agent: str = "") -> Door:
-    """Return the way from a client to a workspace; the agent is called as the client if nothing else is said.
+    """Return the entry that leads from a client to a workspace; the default agent is the client's name.
 
-    Raises ConfigError for a name that is not allowed, AccessDenied for what the agent may not reach.
+    Raises ConfigError for a name that is not allowed, AccessDenied for a workspace out of the agent's reach.
     """
     if not name or not all(character.isalnum() or character in "-_" for character in name):
         raise ConfigError("--name", f"{name!r} is not allowed; use letters, digits, - and _")
@@ -109,7 +109,7 @@ def diff(steps: Sequence[Edit], changes: Sequence[Change]) -> str:
 
 
 def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Change each file, or none: what was changed before one that cannot be is given back as it was.
+    """Change all files or leave all unchanged: if one fails, restore those changed before it.
 
     Raises ConfigError, NoteUnreadable.
     """
@@ -117,7 +117,7 @@ def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
 
 
 def uninstall(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Take what is ours out of each file, or of none. Raises ConfigError, NoteUnreadable."""
+    """Remove our entries from all files, or from no file at all. Raises ConfigError, NoteUnreadable."""
     return _carry_out(steps, environ, remove=True)
 
 
@@ -159,7 +159,7 @@ def _half(edit: Edit, error: CommonplaceError, left: Sequence[Path]) -> tuple[st
 
 
 def standing(where: Site) -> list[Standing]:
-    """Return what stands in every file of every client, in both scopes; nothing is changed."""
+    """Return our entries in every file of every client, in both scopes; change no file."""
     places = []
     unused = Door("", ())
     for target in TARGETS:
@@ -176,7 +176,7 @@ def _standing(target: Target, scope: Scope, edit: Edit) -> Standing:
 
 
 def is_hooked(target: Target, where: Site, *, but: Scope) -> bool:
-    """Tell whether our hooks stand in another scope of a client."""
+    """Return True if our hooks are installed in another scope of a client."""
     others = [one for one in standing(where) if one.target is target and one.scope != but]
     return any(one.ours for one in others if one.edit.what == "hooks")
 

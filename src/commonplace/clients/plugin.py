@@ -42,7 +42,7 @@ def changes(target: Target, door: Door, folder: Path) -> list[Change]:
 
 
 def write(changed: Sequence[Change], folder: Path) -> None:
-    """Write the files of a plugin, or none of them. Raises NoteUnreadable."""
+    """Write all files of a plugin, or restore them all. Raises NoteUnreadable."""
     files, written = Root(folder), list[Change]()
     try:
         for change in changed:

@@ -1,6 +1,6 @@
 """Plain JSON of settings files, changed as a whole: read, changed, and written with the file's indentation.
 
-A file with comments is not changed: whoever wrote them is told what to add.
+A file with comments is not changed: the error asks the user to add the entry by hand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INDENT = re.compile(r"[{\[]\r?\n([ \t]+)\S")
 
 
 class Broken(ValueError):
-    """A text that is no JSON, or has another shape than it must."""
+    """The text is not JSON, or its shape is not the expected one."""
 
 
 def value(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -36,7 +36,7 @@ def value(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def get(text: str, path: Sequence[Step]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return what stands at a path, None for nothing. Raises Broken."""
+    """Return the value at a path, None if absent. Raises Broken."""
     found = value(text)
     for step in path:
         found = found.get(step) if isinstance(found, dict) else None

@@ -72,7 +72,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """How a client calls a program at an event: for which tools (empty where none are meant), how long."""
+    """A client's hook of an event: `timeout_s` in seconds; `matcher` selects tools, left out if empty."""
 
     event: str
     timeout_s: int
@@ -81,7 +81,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A client. `keys` lead to the table of its MCP servers; `fields` stand in our entry beside the command.
+    """A client. `keys` lead to the table of its MCP servers; `fields` are further fields of our entry.
 
     `form` is that of the file; with `one_list` the command and its arguments are one list. `programs` are
     names on PATH by which it is known to be on this machine, `by_hand` is what its user has to do.

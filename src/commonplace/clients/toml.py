@@ -1,6 +1,6 @@
-"""TOML settings changed in place: a table appended as text, filled anew, and taken out with nothing else.
+"""TOML settings changed in place: a table appended as text, replaced, or removed alone.
 
-Every change is read again and compared with what it is to say; what would not say it is not written.
+Every change is parsed again and compared with the intended value; if they differ, it is not written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from commonplace.clients.table import Target
 
 
 class Broken(ValueError):
-    """A text that is no TOML, or one that cannot be changed from here; the reason names the place."""
+    """The text is not TOML, or cannot be changed by this module; the reason names the place."""
 
 
 def value(text: str) -> dict[str, Any]:
