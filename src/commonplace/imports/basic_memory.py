@@ -22,7 +22,7 @@ _PERMALINK = re.compile(rb"\A(?:\xef\xbb\xbf)?---\r?\n(?:[^\n]*\n){0,40}?permali
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder holds notes with a permalink."""
+    """Return True if a folder holds notes with a permalink."""
     if not path.is_dir():
         return False
     found = islice(files.notes(Root(path)), _FIRST)

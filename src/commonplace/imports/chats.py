@@ -1,7 +1,7 @@
 """Exports of ChatGPT and Claude: `conversations.json`, alone, in a folder, or in the zip that comes by mail.
 
-Conversations are followed where they lie, and nothing is copied. What the services remember becomes entries:
-`memories.json`, where an export has it, and what ChatGPT noted with its tool `bio` in a conversation.
+Conversations are followed where they lie and are not copied. Memories kept by the services become entries:
+those of `memories.json`, if an export has it, and those that ChatGPT saved with its tool `bio`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAVED = "bio"  # the tool by which ChatGPT notes what it is to remember
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is such an export."""
+    """Return True if a path is such an export."""
     return any(_format(place) for place in _places(path))
 
 
@@ -68,7 +68,7 @@ def _glob(name: str) -> str:
 
 
 def _saved(place: Path) -> Iterator[Part]:
-    """What ChatGPT noted in its conversations, each with its moment; which of them cannot be read."""
+    """Yield the memories that ChatGPT saved in conversations, with times; a failure for unreadable ones."""
     damage = following.Damage()
     try:
         for at, text in following.calls(place, _SAVED, damage):
@@ -85,7 +85,7 @@ def _saved(place: Path) -> Iterator[Part]:
 
 
 def _memories(place: Path, service: str) -> Iterator[Part]:
-    """What the file of memories beside the conversations says, in a folder or in the same archive."""
+    """Yield the entries of the file of memories in the conversations' folder or archive."""
     try:
         data = following.beside(place, _MEMORIES)
         value = following.parsed(data.decode("utf-8-sig", "replace")) if data else []
@@ -104,7 +104,7 @@ def _memories(place: Path, service: str) -> Iterator[Part]:
 
 
 def _projects(place: Path) -> Mapping[str, str]:
-    """The names of projects by their ids; none where the file of them is missing, or says something else."""
+    """Return the names of projects by their ids; empty if their file is missing or malformed."""
     try:
         value = json.loads(following.beside(place, _PROJECTS).decode("utf-8-sig", "replace") or "[]")
     except (NoteUnreadable, ValueError, RecursionError):

@@ -23,14 +23,14 @@ KIND = "claude-mem"
 FILE = "claude-mem.db"
 _LONGEST = 1 << 20  # characters of a column
 _STEPS, _MOST_STEPS = 100_000, 50_000  # of SQLite's machine between two looks; looks before it is ended
-# Of a file of another program we say nothing that has it deleted.
+# The message must not lead the user to delete another program's file.
 _DAMAGED = "is damaged, so not all of it can be read; nothing of it was changed: claude-mem may repair it"
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 Row = Mapping[str, object]
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is the database, or the folder that holds it."""
+    """Return True if a path is the database, or the folder that holds it."""
     place = path / FILE if path.is_dir() else path
     if place.name != FILE or not files.is_file(place):
         return False
@@ -54,7 +54,7 @@ def _reason(error: NoteUnreadable) -> str:
 
 
 def _standing(place: Path) -> Iterator[Part]:
-    """What the database holds, read without a trace."""
+    """Yield the database's entries, read without changing it."""
     with snapshot.standing(place.resolve()) as copy:
         before = snapshot.marks(Path(copy))[0]
         with database.translated(place):
@@ -137,14 +137,14 @@ def _observation(row: Row) -> Fact | None:
 
 
 def _summary(row: Row) -> Fact | None:
-    """A session summed up: what was asked, and a nested item for each thing that it says."""
+    """Return a session's summary: the request, and a nested item for each further column."""
     said = [(name.replace("_", " "), _text(row, name)) for name in _SUMMARY]
     parts = [f"- {name}: {text}" for name, text in said[1:] if text]
     return _fact(row, "summary", said[0][1] or ("session" if parts else ""), parts, "Summaries")
 
 
 def _prompt(row: Row) -> Fact | None:
-    """What the user asked."""
+    """Return the user's prompt."""
     return _fact(row, "prompt", _text(row, "prompt_text"), [], "Prompts")
 
 
@@ -169,7 +169,7 @@ def _text(row: Row, name: str) -> str:
 
 
 def _list(row: Row, name: str) -> list[str]:
-    """The texts of a column that holds a JSON list; a text that is none is one of its own."""
+    """Return the texts of a column that holds a JSON list; text that is not JSON is a single item."""
     text = _text(row, name)
     try:
         value = json.loads(text) if text else []

@@ -27,7 +27,7 @@ _LARGEST = 256 << 20
 
 
 def recognises(path: Path) -> bool:
-    """Whether a file begins as an export does."""
+    """Return True if a file begins as an export does."""
     if path.suffix.lower() != ".json" or not files.is_file(path):
         return False
     with open_named(path) as file:
@@ -35,7 +35,7 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the notes. Raises NoteUnreadable for what is no export, or one of a newer program."""
+    """Yield the notes. Raises NoteUnreadable for another format or the export of a newer program."""
     shown = paths.shown(path)
     with open_named(path) as file:
         data = file.read(_LARGEST + 1)
@@ -59,7 +59,7 @@ def read(path: Path) -> Iterator[Part]:
 
 
 def _page(path: Path, note: object, both: bool, is_own: bool) -> Page | str:
-    """A note of an export, below memory/ wherever it lay; of what can be none the reason.
+    """Return a note of an export, placed below memory/; the reason if it cannot be a note.
 
     Where an export holds `both` files that may be long-term memory, the one in memory/ is a note.
     """

@@ -68,7 +68,7 @@ def _names(root: Root, folder: str) -> list[str]:
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time: ISO 8601, or seconds or milliseconds since 1970; None for what is none of our age."""
+    """Return the time of ISO 8601 text, or of seconds or milliseconds since 1970; None if not plausible."""
     at = None
     with suppress(ValueError, OverflowError, OSError):
         if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""The kinds of memories that can be imported, a table: one module each, loaded when it is asked for.
+"""The table of the kinds of memories that can be imported: one module each, loaded on first use.
 
-A module has `recognises(path)`, whether a path is of its kind by its names and first bytes, and `read(path)`,
-which yields what it holds and, as `FileFailure`, what could not be read.
+A module has `recognises(path)`, True if a path is of its kind by its names and first bytes, and `read(path)`,
+which yields its parts, and a `FileFailure` for each part that cannot be read.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ _ALIASES = {"chatgpt": "chats", "claude": "chats", "claude-export": "chats", "ba
 
 
 def find(name: str) -> Kind | None:
-    """Return the kind of a name, None for none."""
+    """Return the kind of a name, None if unknown."""
     name = name.lower()
     return next((kind for kind in KINDS if kind.name == _ALIASES.get(name, name)), None)
 
 
 def of(path: Path) -> Kind:
-    """Recognise what a path holds. Raises ConfigError where nothing does, with the kinds that there are."""
+    """Return the kind of a path. Raises ConfigError, with the list of kinds, if it is not recognised."""
     if not os.path.lexists(path):
         raise ConfigError("path", paths.no_file(path))
     for kind in KINDS:
@@ -109,9 +109,9 @@ def of(path: Path) -> Kind:
 
 
 def chosen(name: str, path: str) -> tuple[Kind, Path]:
-    """Return a kind and where it lies: an empty name is recognised, an empty path the usual one.
+    """Return a kind and its path: an empty name is recognised by the path, an empty path is the usual one.
 
-    Raises ConfigError for what is not known, NoteUnreadable for a path where nothing lies.
+    Raises ConfigError for an unknown kind, NoteUnreadable for a path that does not exist.
     """
     place = Path(os.path.abspath(os.path.expanduser(path))) if path else None
     if not name:
@@ -130,7 +130,7 @@ def chosen(name: str, path: str) -> tuple[Kind, Path]:
 
 
 def usual(kind: Kind) -> Path:
-    """Return where a kind lies if nobody says otherwise. Raises ConfigError where nothing lies there."""
+    """Return the usual path of a kind. Raises ConfigError if it does not exist."""
     for place in kind.places:
         if os.path.lexists(path := Path(os.path.expandvars(os.path.expanduser(place)))):
             return path

@@ -12,12 +12,12 @@ KIND = "logseq"
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder is a graph."""
+    """Return True if a folder is a graph."""
     return (path / "logseq" / "config.edn").is_file()
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the graph as a folder. Raises NoteUnreadable for what is none."""
+    """Yield the graph as a folder. Raises NoteUnreadable if it is not a graph."""
     if not recognises(path):
         raise NoteUnreadable(str(path), "is no graph: it holds no logseq/config.edn")
     yield Folder(path.resolve().name or KIND, str(path), ("**/*.md",), ("logseq/**",), weight="own")

@@ -29,7 +29,7 @@ _LONGEST = 200  # characters of a value of metadata
 
 
 def recognises(path: Path) -> bool:
-    """Whether a file is JSON that begins with memories."""
+    """Return True if a file is JSON that begins with memories."""
     if path.suffix.lower() != ".json" or not files.is_file(path):
         return False
     with open_named(path) as file:

@@ -1,4 +1,4 @@
-"""nanobot: a workspace with memory/MEMORY.md, memory/history.jsonl and USER.md, and sessions beside it.
+"""nanobot: a workspace with memory/MEMORY.md, memory/history.jsonl and USER.md, and its sessions.
 
 Below `~/.nanobot` lie `workspace/` and `sessions/ID/KEY.jsonl`, where ID stands for a workspace and KEY is
 the key of a session in base64url; older versions keep sessions in the workspace. They are followed where
@@ -24,7 +24,7 @@ _LARGEST_HISTORY = 64 << 20
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder is nanobot's home or one of its workspaces."""
+    """Return True if a folder is nanobot's home or one of its workspaces."""
     if _is_home(path):
         return True
     return path.is_dir() and (files.is_file(path / _HISTORY) or (path / ".nanobot" / "workspace-id").exists())
@@ -36,7 +36,7 @@ def _is_home(path: Path) -> bool:
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the notes of a workspace and its history, and the sessions beside it."""
+    """Yield the notes of a workspace, its history, and its sessions."""
     home = path if _is_home(path) else path.parent if _is_home(path.parent) else None
     workspace = path / "workspace" if path == home else path
     yield from _workspace(Root(workspace))

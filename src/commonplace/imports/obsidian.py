@@ -22,12 +22,12 @@ _LARGEST = 1 << 20  # bytes of a settings file
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder is a vault."""
+    """Return True if a folder is a vault."""
     return path.is_dir() and (path / ".obsidian").is_dir()
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the vault as a folder. Raises NoteUnreadable for what is none, or lies in one."""
+    """Yield the vault as a folder. Raises NoteUnreadable for a file, or a folder inside a vault."""
     if not path.is_dir():
         raise NoteUnreadable(str(path), "is no folder")
     if not recognises(path) and (vault := next(filter(recognises, path.resolve().parents), None)):
@@ -56,7 +56,7 @@ def read(path: Path) -> Iterator[Part]:
 
 
 def _settings(root: Root, name: str) -> Mapping[str, object] | None:
-    """A settings file of the vault; nothing of one that is missing, None for one that cannot be read."""
+    """Return a settings file of the vault; empty if missing, None if it cannot be read."""
     try:
         value = json.loads(root.read(name, limit=_LARGEST))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""OpenClaw: a workspace with MEMORY.md, USER.md and memory/YYYY-MM-DD[-slug].md, and transcripts beside it.
+"""OpenClaw: a workspace with MEMORY.md, USER.md and memory/YYYY-MM-DD[-slug].md, and its transcripts.
 
 Below `~/.openclaw` lie `workspace/` (of further agents `workspace-NAME/`) and
 `agents/NAME/sessions/ID.jsonl`. Notes are taken over as they are: inline comments (`trigger`, `importance`,
@@ -24,7 +24,7 @@ _OWN_FILES = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "TOOLS.md", "HEARTBEAT.md",
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder is OpenClaw's home or one of its workspaces."""
+    """Return True if a folder is OpenClaw's home or one of its workspaces."""
     if _is_home(path):
         return True
     names = set(os.listdir(path)) if path.is_dir() else set()
@@ -37,7 +37,7 @@ def _is_home(path: Path) -> bool:
 
 
 def read(path: Path) -> Iterator[Part]:
-    """Yield the notes of a workspace, or of all below OpenClaw's home, and the transcripts beside it."""
+    """Yield the notes of a workspace, or of all below OpenClaw's home, and their transcripts."""
     root = Root(path)
     if not _is_home(path):
         yield from _workspace(root, "")

@@ -34,7 +34,7 @@ _FORMS = {"pattern": str | None, "ignore": str | list | None, "context": Mapping
 
 
 def recognises(path: Path) -> bool:
-    """Whether a path is such a file, or a folder that holds one."""
+    """Return True if a path is such a file, or a folder that holds one."""
     place = _place(path)
     if place is None or place.suffix not in (".yml", ".yaml"):
         return False
@@ -93,7 +93,7 @@ def _collection(name: str, collection: Mapping[object, object], place: Path) -> 
 
 
 def _is_unexpected(folder: str) -> bool:
-    """Whether a folder, with links followed, is hidden, holds a home folder, or is one of the system's."""
+    """Return True if a folder, with links followed, is hidden, a system folder, or holds the home folder."""
     real = Path(os.path.realpath(folder))
     is_system = len(real.parts) < 2 or real.parts[1] in _SYSTEM
     return is_system or Path.home().is_relative_to(real) or any(part[0] == "." for part in real.parts[1:])
