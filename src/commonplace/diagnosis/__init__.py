@@ -1,1 +1,1 @@
-"""What is examined when something does not work: checks are functions, what they give are findings."""
+"""Examine an installation that does not work: checks are functions that yield findings."""

@@ -1,4 +1,4 @@
-"""What is examined, as far as it can be had; the table of checks, and how they are run."""
+"""The case to examine, the table of checks, and how they are run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ from commonplace.types import Finding, State
 if TYPE_CHECKING:
     from commonplace.config import Settings
 
-# A folder that cannot exist: settings read from there are those that nobody set.
+# A folder that cannot exist: settings read from there are the defaults.
 NOWHERE = Path(os.devnull)
 _PLACES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
+    """A workspace to examine. If it is missing, `root` is None and `missing` is the path of the search.
 
-    `named` says that the owner named the place, `around` in which workspace that lies, `barred` which folder
-    on the way to it this user may not enter. `settings` are those
-    in force or, where they cannot be read, as many of them as can. `offline` keeps everything on this
-    machine; `now_s` is the time, in seconds of the epoch.
+    `named`: the owner named the path; `around`: the workspace that contains it; `barred`: the folder on the
+    way to it that this user may not enter. `settings` are those in force or, if they cannot be read, as many
+    as can be. `offline` forbids calls to other machines; `now_s` is the time, in seconds of the epoch.
     """
 
     root: Path | None
@@ -74,7 +73,7 @@ def present(folder: str | None, environ: Mapping[str, str] | None = None, *, off
     except WorkspaceNotFound as error:
         missing, around = error.start, error.around
     if root is not None and (barred := paths.barrier(root)):
-        root = None  # nothing in it can be examined
+        root = None  # its contents cannot be examined
     settings = settings_as_can_be(NOWHERE if root is None else root, environ)
     return Case(root, settings, environ, missing, named, offline, time.time(), around=around, barred=barred)
 
@@ -101,7 +100,7 @@ def trouble(root: Path, environ: Mapping[str, str]) -> str:
 
 
 def only_places(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that say where files lie, and none that set a value."""
+    """Return the variables that say where files lie, without those that set a value."""
     return {name: environ[name] for name in _PLACES if name in environ}
 
 
@@ -113,8 +112,8 @@ def nowhere() -> dict[str, str]:
 # --- how a check is run -------------------------------------------------------------------------------
 
 Check = Callable[[], Iterable[Finding]]
-LONGEST = 300  # characters of an error that nobody foresaw
-LISTED = 5  # places that a finding names; of more the number is told
+LONGEST = 300  # characters of an unexpected error
+LISTED = 5  # places that a finding names; further ones are counted
 
 
 def guarded(name: str, check: Check) -> list[Finding]:
@@ -140,7 +139,7 @@ def guarded(name: str, check: Check) -> list[Finding]:
 
 
 def _denied(name: str, error: Exception) -> Finding | None:
-    """What bars a check: a folder of another user, which only they can look into, or one of this user."""
+    """Return the finding for an unreadable path: skipped if another user owns it, else wrong."""
     if not isinstance(error, PermissionError) or not os.path.isabs(error.filename or ""):
         return None
     with suppress(OSError):
@@ -152,7 +151,7 @@ def _denied(name: str, error: Exception) -> Finding | None:
 
 
 def barred(name: str, place: Path, state: State = "wrong") -> Finding:
-    """Return what is said of a file or folder that this user may not read."""
+    """Return the finding for a file or folder that this user may not read."""
     told, remedy = paths.barred(place)
     return Finding(
         name, state, message("place.told", "{place} {told}", place=paths.shown(place), told=told), remedy

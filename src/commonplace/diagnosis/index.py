@@ -31,7 +31,7 @@ SYNC = "commonplace sync"
 
 
 def examine(case: Case) -> Iterator[Finding]:
-    """Examine the index that a search would use; neither it nor anything beside it is written."""
+    """Examine the index that a search would use; write no file."""
     if case.workspace is None:
         yield Finding("index.file", "skipped", message("index.no_workspace", "no workspace, no index"))
         return
@@ -71,7 +71,7 @@ def _opened(path: Path, case: Case) -> Iterator[Finding]:
 
 
 def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
-    """Run the checks; of a damaged index, or one whose tables are not known, no more than that is told."""
+    """Run the checks; stop after the finding that the index is damaged or its schema unknown."""
     for name in _CHECKS:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
@@ -137,7 +137,7 @@ def integrity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 
 def anew(case: Case) -> str:
-    """Return how an index is made anew; nothing is lost by that."""
+    """Return how to rebuild the index; that loses no data."""
     place = paths.shown(case.workspace.index) if case.workspace else "the index"
     delete = f"delete {{place}}*, then `{SYNC}`: it is made anew from the notes"
     return message("index.make_anew", delete, place=place)

@@ -39,7 +39,7 @@ class Library(NamedTuple):
     least: str
 
 
-# What pyproject.toml says; a test compares them.
+# The requirements of pyproject.toml; a test compares them.
 NEEDED = (
     Library("apsw", "apsw", "3.46"),
     Library("click", "click", "8.1"),

@@ -1,4 +1,4 @@
-"""Who may read and write what steers the program: settings, key files, caches."""
+"""The permissions of the files that steer the program: settings, key files, caches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SYSTEM = 0  # files of root are not foreign to anybody
 
 
 def settings(case: Case) -> Iterator[Finding]:
-    """See that nobody else can write the user's settings: they name commands and addresses."""
+    """See that other users cannot write the user's settings: they name commands and addresses."""
     path = config.user_file(case.environ)
     if not path.exists():
         return
@@ -67,7 +67,7 @@ def _writable_by_others(path: Path) -> Finding | None:
 
 
 def keys(case: Case) -> Iterator[Finding]:
-    """See that nobody else can read the files that hold keys."""
+    """See that other users cannot read the files that hold keys."""
     for name in ("embedding", "reranking", "llm"):
         path = credentials.file_of(getattr(getattr(case.settings, name), "key", ""))
         if path and path.exists():
@@ -137,7 +137,7 @@ def _foreign(workspace: paths.Workspace, owner: int, until: float) -> Iterator[t
 
 
 def _owner(workspace: paths.Workspace) -> int | None:
-    """The user whose workspace it is: this one, None for none."""
+    """Return the id of the user who owns the workspace; None if its folder is gone."""
     try:
         return os.stat(workspace.root).st_uid
     except OSError:  # it went away meanwhile
@@ -145,7 +145,7 @@ def _owner(workspace: paths.Workspace) -> int | None:
 
 
 def _tree(workspace: paths.Workspace, path: str, until: float) -> Iterator[tuple[str, os.stat_result]]:
-    """What lies at and below a path, as far as it can be listed in time; no link is followed."""
+    """Yield a path and all below it, with their status, until a time; links are not followed."""
     files, waiting = workspace.files, [path]
     while waiting and time.monotonic() < until:
         at = waiting.pop()

@@ -1,7 +1,7 @@
 """The models that the settings name, each really called once; one that is left alone stays alone.
 
-A call is recorded in the ledger, capped by the budgets and told to the breaker like any other, and nothing
-that was kept of an earlier one answers it.
+A call is recorded in the ledger, capped by the budgets and counted by the breaker like any other, and never
+answered from a cache.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MENDED = message(
 
 
 def embedding(case: Case) -> Iterator[Finding]:
-    """Call the embedding model of the settings, and each that may stand in for it."""
+    """Call the embedding model of the settings, and each of its substitutes."""
     chosen = case.settings.embedding
     if chosen.provider == NONE:
         unwanted = message("embedding.unwanted", "no embedding model is wanted: full text answers alone")
@@ -75,7 +75,7 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Fi
 
 
 def language(case: Case) -> Iterator[Finding]:
-    """Call the language model, if there is one."""
+    """Call the language model, if it is set."""
     check, chosen = "providers.llm", case.settings.llm
     if chosen.provider == NONE:
         none = message("llm.none", "no language model is set, and nothing needs one")
@@ -120,7 +120,7 @@ def _uncalled(name: str, reason: str) -> Message:
 
 
 def reranker(case: Case) -> Iterator[Finding]:
-    """Call the reranker, if there is one; nothing is found where there is none."""
+    """Call the reranker; no findings if it is not set."""
     check, chosen = "providers.reranking", case.settings.reranking
     if chosen.provider == NONE:
         return
@@ -178,7 +178,7 @@ def _left_alone(check: str, opened: BreakerState, *, first: bool, remedy: str = 
 
 
 def _stays_here(row: Provider, base_url: str) -> bool:
-    """Whether a call reaches no other machine; a program of the owner's may reach any."""
+    """Return True if a call reaches no other machine; a program set by the owner may reach any."""
     address = base_url or row.base_url
     if not address:
         return bool(row.local)
@@ -200,7 +200,7 @@ def _key_origin(row: Provider, base_url: str, named: str, case: Case) -> str:
     return next((name for name in row.keys if own and case.environ.get(name, "").strip()), "")
 
 
-# The first row whose expression is found counts; a group in it stands in the place of `{what}`.
+# The first row whose expression matches counts; its group replaces `{what}`.
 _REMEDIES = (
     ("no_key", r"no key: set (.+?)$", "set {what}, or name a file that holds the key"),
     ("key", r"HTTP 40[13]\b", "put a valid key into {what}"),

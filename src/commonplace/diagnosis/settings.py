@@ -69,7 +69,7 @@ def _file(check: str, path: Path, told: str) -> Finding:
 
 
 def variables(case: Case) -> Iterator[Finding]:
-    """See that every variable of ours is one that is known, with a value that is allowed."""
+    """See that every variable with our prefix is known and has an allowed value."""
     known = {key.variable: key for key in config.KEYS if key.variable}
     for name in sorted(name for name in case.environ if name.startswith(PREFIX)):
         if name in OTHERS and name != AGENT_VARIABLE:
@@ -116,7 +116,7 @@ def origins(case: Case) -> Iterator[Finding]:
 
 
 def agents(case: Case) -> Iterator[Finding]:
-    """See that agents with memories of their own reach all of them, and none that is another's."""
+    """See that each agent with memories of its own reaches all of them, and no other agent's."""
     edit = "commonplace config edit"
     asking = case.environ.get(AGENT_VARIABLE, "")
     try:
@@ -124,7 +124,7 @@ def agents(case: Case) -> Iterator[Finding]:
     except CommonplaceError as error:
         yield Finding("settings.agents", "wrong", str(error), edit)
         return
-    for name in [asking] if asking in names else names:  # who is limited is told of itself alone
+    for name in [asking] if asking in names else names:  # a limited agent learns only about itself
         try:
             reach = config.reach((), name, case.environ, started=case.place)
             roots = {reach.name: reach.home, **reach.others}
@@ -148,7 +148,7 @@ def agents(case: Case) -> Iterator[Finding]:
 
 
 def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
-    """What one place sets; nothing where it does not load, which another check tells."""
+    """Return the settings of one folder; the defaults if they do not load, which another check reports."""
     try:
         return config.trace(place, environ)
     except (CommonplaceError, OSError, ValueError):
@@ -178,12 +178,12 @@ def placed(key: Key, origin: str) -> str:
 
 
 def shown(value: str) -> str:
-    """Return a value fit to be shown: no arguments, no user in an address, nothing that looks secret."""
+    """Return a value fit to be shown, without the user in an address and without secrets."""
     return screen.shorten(screen.one_line(redact(_ADDRESS_USER.sub("//", value))[0]), 80)
 
 
 def line_of(path: Path, name: str) -> int:
-    """Return the line of a TOML file that sets a dotted key or opens its table; 0 if none does."""
+    """Return the line of a TOML file that sets a dotted key or opens its table; 0 if not found."""
     try:
         lines = read_named(path).decode("utf-8-sig", "replace").splitlines()
     except OSError:

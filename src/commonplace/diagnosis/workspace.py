@@ -1,4 +1,4 @@
-"""The workspace: its folder, its notes and the clock beside their days, what was left behind."""
+"""The workspace: its folder, its notes, the clock compared with their days, and leftover files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WALK_S = 2.0  # how long the folders are walked
 
 
 class Walk(NamedTuple):
-    """What stands in the way below some folders: folders that cannot be read, links that leave."""
+    """Obstacles below some folders: folders that cannot be read, links that leave."""
 
     closed: list[str]
     leaving: list[str]
@@ -77,7 +77,7 @@ def folder(case: Case) -> Iterator[Finding]:
 
 
 def _writing(place: Path) -> str:
-    """What helps where nothing can be written to a folder, if that is not meant."""
+    """Return the remedy for a folder that cannot be written, unless that is intended."""
     if os.statvfs(place).f_flag & os.ST_RDONLY:
         remedy = remedies.say("files.readonly")
         return message("unless_meant.remedy", "{remedy}, if that is not meant", remedy=remedy)
@@ -170,7 +170,7 @@ def walk(roots: list[str], limit_s: float) -> Walk:
 
 
 def _leaves(path: str, root: str) -> bool:
-    """Whether a path is a link to a note or a folder of notes, and leads out of a root, or to nothing."""
+    """Return True for a link to a note or a folder that leads out of a root or is broken."""
     if not os.path.islink(path):
         return False
     target = os.path.realpath(path)
@@ -185,7 +185,7 @@ LARGEST = 4 << 20  # bytes of a note in which secrets are looked for
 
 
 def text(case: Case) -> Iterator[Finding]:
-    """Read the notes, as many as there is time for, newest first; secrets are told by their place alone."""
+    """Read the notes, newest first, until the time is up; show only the places of secrets."""
     if case.root is None:
         return
     states = [s for s in scan.scan(scan.sources(os.fspath(case.root), case.settings)) if not s.format]
@@ -226,7 +226,7 @@ def read(states: Sequence[scan.FileState], limit_s: float) -> tuple[list[str], l
 
 
 def secret_lines(note: str) -> list[int]:
-    """Return the numbers of the lines that redaction would change; private parts are nobody's business."""
+    """Return the numbers of the lines that redaction would change; private parts are skipped."""
     note = strip_private(note)
     redacted, kinds = redact(note)
     if not kinds:
