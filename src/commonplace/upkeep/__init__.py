@@ -1,1 +1,1 @@
-"""What becomes of memory over time: what is captured, summed up, shortened."""
+"""Keep memory in shape over time: capture, summarize, shorten."""

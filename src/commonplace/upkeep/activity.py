@@ -1,7 +1,7 @@
-"""What agents and people do in a memory: who asked, read or wrote something, when and where.
+"""Activities of agents and people in a memory: questions, reads and writes, with time and place.
 
-It is seen where it is left: in the record of use, in the record of changes, and in the notes themselves. So
-it does not matter which process did it.
+They are read from their traces: the record of use, the record of changes, and the notes themselves. So the
+activities of every process are seen.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EARLIER = timedelta(seconds=2)  # than a note was seen to change may its writer
 
 
 class Entry(NamedTuple):
-    """What a note says, or what a change is called: when (ISO 8601, a day where no more is known), where."""
+    """A statement of a note, or the title of a change; `at` is ISO 8601, a day if the time is unknown."""
 
     at: str
     place: str
@@ -125,7 +125,7 @@ def lately(memory: Memory, most: int, kinds: Sequence[Kind] = KINDS) -> list[Act
 
 
 class Activities:
-    """What was done in one memory since the last look; of one thread at a time."""
+    """The activities in one memory since the last look; for one thread at a time."""
 
     def __init__(self, memory: Memory, most: int = 0) -> None:
         """Begin now; `lately` holds what was done before: `most` of each kind, in no order."""
@@ -156,7 +156,7 @@ class Activities:
         return done
 
     def _begin(self, notes: Sequence[NoteInfo], most: int) -> Iterator[Activity]:
-        """Read what stands in the notes and records now, and tell the last of it."""
+        """Read the present notes and records; yield the latest activities."""
         self._notes = {note.path: _Note(note.lines, None) for note in notes}
         own = [
             note
@@ -167,7 +167,7 @@ class Activities:
         newest = {path for _, path in daily[-_NEWEST:]}
         for note in own:
             if note.path in newest or len(own) <= _MOST_NOTES:
-                with suppress(CommonplaceError, OSError):  # gone meanwhile, or none that can be read
+                with suppress(CommonplaceError, OSError):  # gone meanwhile, or unreadable
                     stated = self._read(self._data(self.sources[0], note.path), note.path)
                     if most and note.path in newest:
                         yield from _written(stated, note.path)
@@ -179,7 +179,7 @@ class Activities:
     # --- the records --------------------------------------------------------------------------------
 
     def _uses(self, most: int = usage.MOST_NEWS) -> Iterator[Activity]:
-        """What was asked and read since the last look, by the record of use."""
+        """Yield the searches and reads since the last look, from the record of use."""
         signature = [_signature(Path(f"{self._record}{end}")) for end in ("", "-wal")]
         if signature == self._signature:
             return
@@ -201,7 +201,7 @@ class Activities:
     # --- the notes ----------------------------------------------------------------------------------
 
     def _writes(self, name: str, now: str) -> Iterator[Activity]:
-        """What was written into a note, by whom as far as it says so; nothing where a run did it."""
+        """Yield the change of a note, by its writer as far as the note names one; skip changes of a run."""
         source, inner = self._placed(name)
         if source is None:
             return
@@ -221,13 +221,13 @@ class Activities:
         yield from _written(new, shown, now, self._notes[shown].lines - before.lines)
 
     def _read(self, data: bytes, shown: str) -> list[Statement]:
-        """What a note states, which is known from now on."""
+        """Return a note's statements, and remember them for the next look."""
         note = Document.read(data, shown)
         self._notes[shown] = _Note(len(note.lines), frozenset(map(_digest, note.statements)))
         return note.statements
 
     def _is_new(self, statement: Statement, before: _Note) -> bool:
-        """Whether a note did not state it before; of one that was not read, whether it says it is new."""
+        """Return True if a statement is new to its note; for an unread note, if its time is recent."""
         if before.stated is not None:
             return _digest(statement) not in before.stated
         at = _parsed(statement.said.get("at", ""))
@@ -270,7 +270,7 @@ def _written(new: Iterable[Statement], note: str, now: str = "", lines: int = 0)
 
 
 def _writer(statement: Statement) -> str:
-    """Who wrote an entry as it says with the time: an agent, or what imported it; empty for the owner."""
+    """Return the writer that an entry names beside its time: agent or importer; empty for the owner."""
     said = statement.said
     by = said.get("agent") or said.get("by", "") if "at" in said else ""
     return "" if by == "owner" else by

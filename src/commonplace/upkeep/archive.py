@@ -41,7 +41,7 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
     """Return the originals of a month (YYYY-MM), or of all months, oldest first.
 
     They are files below `archive/` that a rollup put there by the history of changes, or whose lines the
-    note of their month holds. Raises ConfigError for a month that is none, NoteUnreadable.
+    note of their month holds. Raises ConfigError for a malformed month, NoteUnreadable.
     """
     if month and not metadata.month_of(f"{paths.MEMORY_FOLDER}/{month}.md"):
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
@@ -98,11 +98,10 @@ def _data(memory: Memory, path: str) -> bytes | None:
 
 
 def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None) -> Run | None:
-    """Delete the originals of a month; None where there is nothing.
+    """Delete the originals of a month; return the run, None without originals.
 
-    The run can be undone as any other. Raises Running,
-    PreviewOutdated where one of them was edited meanwhile, NotRolledUp where the monthly note lacks a line of
-    one, FileChanged, NoteUnreadable, with nothing changed.
+    The run can be undone. Raises Running, PreviewOutdated if an original was edited meanwhile, NotRolledUp if
+    the monthly note lacks a line of an original, FileChanged, NoteUnreadable; then no file is changed.
     """
     now = now or datetime.now().astimezone()
     gone = originals.paths
@@ -130,7 +129,7 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
 
 
 def _missing(month: bytes, path: str, data: bytes) -> str:
-    """Return the first line of an original that a month does not hold, struck or not; empty for none."""
+    """Return the first line of an original that a month does not hold, struck or not; empty if it has all."""
     held = set(map(wording_of, decode(month).split("\n")))
     for line in said_in(path, decode(data)):
         if (words := wording_of(line)) and words not in held:

@@ -59,7 +59,7 @@ class Window:
 
 
 def is_near(tokens: int, window: Window) -> bool:
-    """Whether a conversation of so many tokens is near the end of its window."""
+    """Return True if a conversation of so many tokens exceeds the limit of its window."""
     return tokens > window.limit
 
 
@@ -73,11 +73,11 @@ class Plan:
 
 
 def plan(turns: Sequence[Turn], window: Window, keep: int, summary: int, room: int) -> Plan | None:
-    """Decide what is kept: at most `keep` tokens of the newest turns, and a third of the window's limit.
+    """Split a conversation: keep the newest turns, at most `keep` tokens and a third of the window's limit.
 
-    `room` is left for what is recalled, `summary` for what is written. Cut is where the user speaks, so that
-    no answer of a tool loses its call; inside of a turn that is too long by itself, where the assistant
-    does, and then what the user asked stays as well. None where there is nothing to gain.
+    `room` tokens stay free for recalled notes, `summary` for the summary. Cut at a turn of the user, so that
+    no tool result loses its call; inside a turn that is too long by itself, at a turn of the assistant, and
+    keep the user's request. Return None if that saves too little.
     """
     start = next((place for place, turn in enumerate(turns) if turn.role != "system"), len(turns))
     system, body = tuple(turns[:start]), tuple(turns[start:])
@@ -110,7 +110,7 @@ def _cut_turn(body: tuple[Turn, ...], last: int, most: int) -> tuple[tuple[Turn,
 
 
 def is_summary(turn: Turn) -> bool:
-    """Whether a turn stands for older ones."""
+    """Return True if a turn is a summary of older turns."""
     return turn.role == "user" and turn.text.startswith(f"<{TAG}")
 
 
@@ -153,9 +153,9 @@ class Compactor:
         self._failures = self._resume_at = 0
 
     def is_due(self, turns: Sequence[Turn], tokens: int | None = None) -> bool:
-        """Whether a conversation is to be shortened now; `tokens` are those that the model counted, if any.
+        """Return True if a conversation is to be shortened now; `tokens`: the model's own count, if known.
 
-        Not twice for the same tokens; after a failure, not before more and more messages of the user.
+        Not again for the same tokens; after a failure, not before more and more messages of the user.
         """
         tokens = dialogue.tokens(turns) if tokens is None else tokens
         if not is_near(tokens, self.window) or tokens <= self._after + self.window.step:
@@ -163,7 +163,7 @@ class Compactor:
         return not self._failures or _asked(turns) >= self._resume_at
 
     def compact(self, turns: Sequence[Turn], tokens: int | None = None) -> Compacted | None:
-        """Flush and shorten; None where that failed (`trouble` says why) or there is nothing to gain."""
+        """Flush and shorten; return None if that failed (`trouble` says why) or saves too little."""
         turns = tuple(turns)
         before = dialogue.tokens(turns) if tokens is None else tokens
         made = plan(turns, self.window, _KEEP, self._most(), self._memory.settings.recall.budget)

@@ -49,7 +49,7 @@ def tokens(conversation: Iterable[Turn]) -> int:
 
 
 def clean(turns: Iterable[Turn]) -> list[Turn]:
-    """Return what was said, fit to be sent and kept: no recalled notes, private parts, secrets, rules."""
+    """Return turns fit to be sent and kept, without system turns, recalled notes, private parts, secrets."""
     from commonplace.transcripts.rendering import cleaned
 
     return [cleaned(turn) for turn in turns if turn.role != "system"]
@@ -58,8 +58,8 @@ def clean(turns: Iterable[Turn]) -> list[Turn]:
 def written(turns: Sequence[Turn], most_tokens: int, *, results: int = 0) -> str:
     """Write clean turns as a text for a prompt: who said what, and which tools were called, inside a budget.
 
-    Of answers of tools the first `results` characters are told. What does not fit is left out of the
-    middle: the first turn of the user says what all is about, the newest ones how it stands.
+    The first `results` characters of tool results are included. Turns that do not fit are left out of the
+    middle: the first turn of the user names the topic, the newest turns the present state.
     """
     lines = [line for line in (_line(turn, results) for turn in turns) if line]
     place = next((place for place, line in enumerate(lines) if line.startswith("[user]")), 0)
@@ -110,7 +110,7 @@ def action(call: Call) -> str:
 
 
 def subject(call: Call) -> str:
-    """What a call is about: a file, a command, a question; empty where its arguments do not say."""
+    """Return the object of a call: a file, a command, a question; empty if its arguments lack it."""
     values = arguments(call.arguments)
     named = [values[name] for name in _TELLING if isinstance(values.get(name), str)]
     short = " ".join(next(iter(named), "").split())
@@ -118,7 +118,7 @@ def subject(call: Call) -> str:
 
 
 def arguments(text: str) -> Mapping[str, Any]:
-    """Read the arguments of a tool call; none from what is no JSON object."""
+    """Return the arguments of a tool call; empty if they are not a JSON object."""
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ from commonplace.redaction.recalled import strip_recalled
 from commonplace.redaction.redact import redact, redact_personal, strip_private
 
 WINDOW = 16_000  # characters at either end of a long text that are redacted
-# Of these, those next to the cut, which may hold half a secret: none is longer but a block with a key.
+# Of these, those next to the cut, which may hold half a secret: only a block with a key is longer.
 MARGIN = 2_000
 LINE, LINES = 160, 24  # characters of a line in an excerpt, and lines of one
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
@@ -27,7 +27,7 @@ _UNSEEN = re.compile(
 )
 _BLOB = re.compile(r"(?:data:[\w/+.-]{1,60};base64,)?[A-Za-z0-9+/_=-]{120,}")
 _GAP = "… {:,} characters …"
-_DAMAGE = 0.1  # from this share of unreadable characters on, a text is none
+_DAMAGE = 0.1  # from this share of unreadable characters on, data is not text
 _UNREADABLE = [chr(code) for code in (*range(0x09), *range(0x0E, 0x1B), 0xFFFD)]
 
 
@@ -96,7 +96,7 @@ def cut(text: str, most: int) -> str:
 
 
 def fenced(lines: list[str], kind: str = "") -> list[str]:
-    """Return lines as a block of code that nothing in them can close."""
+    """Return lines as a block of code that no line in it can close."""
     if not lines:
         return []
     mark = fences.around(lines)

@@ -39,7 +39,7 @@ _PRIVATE_FILE = 0o100600  # a regular file for its owner alone
 
 
 class Export(NamedTuple):
-    """What was exported, as bytes; how many files it holds, and those that could not be read."""
+    """The exported bytes, the number of files in them, and the files that could not be read."""
 
     data: bytes
     files: int
@@ -132,7 +132,7 @@ def _read(memory: Memory, *, archive: bool = False) -> tuple[dict[str, bytes], t
 
 
 def _place(note: Note) -> tuple[int, str, str]:
-    """Where a note stands in an export: long-term memory, what has no day, and days in their order."""
+    """Return the sort key of a note in an export: long-term memory, undated notes, then days in order."""
     if note.path in (paths.MEMORY_FILE, f"{paths.MEMORY_FOLDER}/{paths.MEMORY_FILE}"):
         return 0, "", note.path
     return (2, note.date, note.path) if note.date else (1, "", note.path)

@@ -1,8 +1,7 @@
 """A silent turn before a conversation is shortened: what must not be lost goes to today's note.
 
-The model may append to that note and do nothing else, by one tool or by plain text; whatever else it asks
-for is refused. Code decides what is written: no secrets, nothing that stands there already, nothing that the
-conversation does not speak of.
+The model may only append to that note, by one tool or by plain text; any other call is refused. Code decides
+what is written: no secrets, no repetition of the note, only facts that the conversation speaks of.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _NOTHING = NOTHING.replace("_", "")  # however it is set off
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """What a silent turn did: entries written, how many the note held already, which tools were refused."""
+    """The result of a silent turn: entries written, the number that the note held already, refused tools."""
 
     written: tuple[Written, ...] = ()
     repeated: int = 0
@@ -59,7 +58,7 @@ class Flushed:
 
 
 class Wanted(NamedTuple):
-    """What a model wants to be written, a text a fact, and the tools that it is refused."""
+    """The facts that a model wants written, one text a fact, and the tools that it is refused."""
 
     texts: tuple[str, ...]
     refused: tuple[str, ...]
@@ -104,12 +103,12 @@ def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Complet
 
     try:
         return ask([TOOL])
-    except ConfigError:  # a program or a file as a model calls no tools; it is asked for plain text
+    except ConfigError:  # a model that is a program or a file calls no tools: request plain text
         return ask([])
 
 
 def wanted(completion: Completion) -> Wanted:
-    """Read what a model wants written, out of calls of its tool or, where it calls none, out of its text."""
+    """Return a model's facts to write, out of calls of its tool or, without calls, out of its text."""
     if not completion.calls:
         return Wanted(_facts(without_thoughts(completion.text)), ())
     refused = tuple(call.name for call in completion.calls if call.name != TOOL.name)
@@ -122,9 +121,9 @@ def wanted(completion: Completion) -> Wanted:
 
 
 def _facts(text: str) -> tuple[str, ...]:
-    """The facts of a text, one a line: without marks, headings, fences, and what says that there are none.
+    """Return the facts of a text, one a line, without marks, headings, fences and `NO_REPLY`.
 
-    A line that leads in to a list ("These facts are worth keeping:") is none.
+    A line that leads in to a list ("These facts are worth keeping:") is not a fact.
     """
     lines = [
         line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))
@@ -136,7 +135,7 @@ def _facts(text: str) -> tuple[str, ...]:
 
 
 def _fact(line: str) -> str:
-    """What a line says, without marks and hour; empty for a heading, and where it says `NO_REPLY`."""
+    """Return the text of a line without marks and hour; empty for a heading and for `NO_REPLY`."""
     if line.lstrip().startswith("#") or "".join(filter(str.isalnum, line)).upper() == _NOTHING:
         return ""
     hour, rest = statements.leading_time(fact := prose.plain(line))

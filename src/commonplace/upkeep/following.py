@@ -38,7 +38,7 @@ from commonplace.transcripts.rendering import cleaned
 if TYPE_CHECKING:
     from commonplace.types import NoteInfo
 
-GLOBS = ("**/*.jsonl",)  # what is followed in a folder: of other files nobody knows what they are
+GLOBS = ("**/*.jsonl",)  # files that are followed in a folder; the format of others is unknown
 _WILD = dict.fromkeys(map(ord, "*?[]"), "?")
 
 
@@ -69,7 +69,7 @@ class Session:
 
 
 def follow(root: Path, path: str, *, name: str = "", kind: str = AUTO) -> Collection:
-    """Follow the transcripts of a folder, or one file, as a collection; nothing is copied.
+    """Follow the transcripts of a folder, or one file, as a collection; they are not copied.
 
     Without a name the collection is called as the folder or the file is. Raises ConfigError where there is
     no such file, no transcript that can be read, or the name is taken.
@@ -136,16 +136,16 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
 
 
 def format_of(place: Path) -> str:
-    """Return the format of one file, as far as its beginning tells; empty for what is no transcript."""
+    """Return the format of a file, by its beginning; empty if it is not a transcript."""
     source = Source("", os.path.realpath(place.parent), (place.name.translate(_WILD),), (), AUTO)
     states = (state for state in scan([source]) if state.format and state.path == place.name)
     return next(map(_told, states), "")
 
 
 def calls(place: Path, tool: str, damage: Damage) -> Iterator[tuple[str, str]]:
-    """Yield when a tool was called in the conversations of a file, and with what. Raises NoteUnreadable.
+    """Yield time and arguments of each call of a tool in a file's conversations. Raises NoteUnreadable.
 
-    What of the conversations cannot be read stands in `damage`.
+    Unreadable parts of the conversations are recorded in `damage`.
     """
     with _opened(place) as file:
         for _, turn in formats.turns(file, place.name, AUTO, damage):
@@ -163,7 +163,7 @@ def elements(place: Path, keys: Sequence[str]) -> Iterator[object]:
 
 
 def beside(place: Path, names: Sequence[str]) -> bytes:
-    """Return the first of some files that lies beside one, or in it where it is an archive; empty for none.
+    """Return the first of some files that lies in the folder of one, or in its archive; empty if missing.
 
     Raises NoteUnreadable for one that is damaged or too large.
     """
@@ -211,7 +211,7 @@ def _sessions(state: FileState, indexed: Sequence[NoteInfo]) -> Iterator[Session
 
 
 def _told(state: FileState) -> str:
-    """The format of a file: what the owner says, else what its beginning tells; empty where nothing does."""
+    """Return the format of a file: as the owner set it, else by its beginning; empty if unknown."""
     if state.format != AUTO:
         return state.format
     try:
@@ -223,7 +223,7 @@ def _told(state: FileState) -> str:
 
 
 def _check_known(source: Source, path: str) -> None:
-    """Refuse a place where there are files and none of them can be read as a transcript."""
+    """Raise ConfigError for a place that has files, but not a single readable transcript."""
     states = [state for state in scan([source]) if state.format]
     if states and not any(_told(state) for state in states):
         known = ", ".join(title for title, _ in TRANSCRIPT_FORMATS.values())

@@ -1,8 +1,8 @@
-"""What other memories know, written into the notes once: as one run, with where it came from.
+"""Other memories, written into the notes once: as one run, with their origin.
 
-Readers of other formats hand over facts and pages (`types.imports`), which become entries and notes here.
-What was written is remembered by keyed hashes, so that a second import writes what is new, brings up to date
-what still stands as it was written, and reports the rest. What an undo took back counts as never written.
+Readers of other formats yield facts and pages (`types.imports`), which become entries and notes here.
+Imported items are remembered by keyed hashes, so that a second import writes new items, updates those that
+are still as they were written, and reports the rest. Items that an undo took back count as never written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Item(NamedTuple):
 
 @dataclass(slots=True)
 class _Draft:
-    """What one composition came to; another attempt begins with a new one."""
+    """The result of one composition; another attempt begins with a new one."""
 
     changes: dict[str, Change] = field(default_factory=dict)  # by paths
     folders: set[str] = field(default_factory=set)  # of what changes
@@ -102,11 +102,11 @@ def carry_out(
     show: bool = False,
     now: datetime | None = None,
 ) -> Import:
-    """Write what another memory of a kind (`source`) holds into the notes, as one run; say what came of it.
+    """Write the contents of another memory of a kind (`source`) into the notes, as one run; return a report.
 
-    `origin` is where it lies, for the record. With `dry_run` nothing is written, with `show` the diff is
-    returned as well. What cannot be read is in `left_out`, and the rest is written. Raises NoteUnreadable
-    and ConfigError, with no note changed.
+    `origin` is its path, for the record. With `dry_run` no note is written, with `show` the diff is returned
+    as well. Unreadable parts are listed in `left_out`, and the rest is written. Raises NoteUnreadable and
+    ConfigError, with no note changed.
     """
     now = now or datetime.now().astimezone()
     sorted_out = _sort(parts)
@@ -167,7 +167,7 @@ def carry_out_shown(
 
 @dataclass(slots=True)
 class _Sorted:
-    """What a reader handed over, as far as it is within bounds."""
+    """The parts from a reader that are within bounds."""
 
     texts: list[Fact | Page] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
@@ -178,7 +178,7 @@ class _Sorted:
     unnamed: int = 0
 
     def take(self, part: Fact | Page) -> bool:
-        """Take a text unless it is too large; whether there may be room for more."""
+        """Take a text unless it is too large; return False if the import is full."""
         size = len(part.text) if isinstance(part, Fact) else len(part.data)
         self.size += size
         if size > LARGEST:
@@ -259,7 +259,7 @@ def _compose(
     now: datetime,
     is_whole: bool,
 ) -> None:
-    # What stands at its source twice counts once.
+    # An item that its source holds twice counts once.
     items = list({item.key: item for item in reversed(items)}.values())[::-1]
     places = [*scan.sources(os.path.realpath(memory.workspace.root), memory.settings)]
     long_term = memory.workspace.memory_file.relative_to(memory.workspace.root).as_posix()
@@ -327,7 +327,7 @@ def _moment(fact: Fact) -> datetime | None:
 
 
 def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appends.Placed | None:
-    """A fact as it stands in its note, with its heading; None where nothing of it may be written."""
+    """Return a fact as written in its note, with its heading; None if it may not be written."""
     assert isinstance(fact, Fact)
     if not _is_closed(draft, fact.origin, fact.text):
         return None
@@ -351,9 +351,9 @@ def _is_closed(draft: _Draft, origin: str, text: str) -> bool:
 
 
 class _Written(NamedTuple):
-    """What is remembered of an entry: hashes of what its source says and of its lines here, how many, whence.
+    """The record of an entry: hashes of its source text, of its lines here and of its origin; line count.
 
-    Without lines, somebody has changed it here, or an earlier version wrote it.
+    Without lines it was edited here, or written by an earlier version.
     """
 
     said: str
@@ -371,9 +371,9 @@ class _Written(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The kind of a source, where it lies, a hash of that, and the notes that hold something of its kind.
+    """The kind of a source, its path, a hash of that, and the notes that hold entries of its kind.
 
-    What `is_whole` could be read entirely, so that what it lacks was deleted there.
+    `is_whole`: it was read entirely, so that missing entries were deleted there.
     """
 
     kind: str
@@ -383,7 +383,7 @@ class Origin(NamedTuple):
     is_whole: bool
 
     def has_lost(self, entry: _Written, is_elsewhere: bool) -> bool:
-        """Whether an entry that a note does not get from it any more was in it."""
+        """Return True if an entry that a note no longer gets from this source came from it."""
         return is_elsewhere or (self.is_whole and entry.place == self.place)
 
 
@@ -396,7 +396,7 @@ class _Day:
         self.source, self.path, self.day, self.before, self._hashed = source, path, day, before, hashed
         self.after, self.items = before, dict[str, str]()
         self.added = self.updated = self.removed = self.differs = 0
-        self._blocks = dict[int, dict[str, range]]()  # entries that stand there, by their lines and hashes
+        self._blocks = dict[int, dict[str, range]]()  # present entries, by their lines and hashes
 
     def compose(
         self, placed: Sequence[tuple[Item, appends.Placed]], had: Mapping[str, _Written], gone: Set[str]
@@ -472,7 +472,7 @@ class _Day:
 
 
 def _without_empty_sections(document: Document) -> Document:
-    """A document without headings below which nothing stands."""
+    """Return a document without the headings of empty sections."""
     empty, below = set[int](), False
     for number in range(len(document.bare), 0, -1):
         line = document.bare[number - 1]
@@ -499,7 +499,7 @@ def _note_day(draft: _Draft, day: _Day, known: Known | None) -> None:
 
 
 def _day_note(source: str, origin: str, path: str, entries: Sequence[appends.Placed], day: str) -> bytes:
-    """A note of what a source says of a day, or of none."""
+    """Return a note of a source's entries, of a day or undated."""
     title = metadata.date_of(path) or source
     head = f"---\nimported_from: {source}\nimported: {day}\noriginal: {_quoted(origin)}\n---\n# {title}\n"
     return appends.insert_all(Document.of(head, path), entries)[0].data
@@ -516,7 +516,7 @@ def _quoted(text: str) -> str:
 def _compose_page(
     draft: _Draft, source: str, item: Item, known: Receipts, read: Read, now: datetime, long_term: str
 ) -> None:
-    """Compose a note that is taken whole: where an import put it before, else where no note of theirs is."""
+    """Compose a note that is taken whole: where an import put it before, else at a free path."""
     page = item.part
     assert isinstance(page, Page)
     had = known.digest(item.key)
@@ -559,7 +559,7 @@ def _compose_page(
 
 
 def _is_free(before: bytes | None, after: bytes, page: Page) -> bool:
-    """Whether a page may lie where these bytes do: it is there already, or nothing is but a bare title."""
+    """Return True if a page may replace these bytes: missing, equal, or (curated) at most a bare title."""
     if before is None or before == after:
         return True
     return page.is_curated and decode(before).strip() in ("", layout.MEMORY_TITLE)

@@ -1,4 +1,4 @@
-"""From a tool that ran to an entry of today's note, or to nothing: what is significant, and how it reads.
+"""Tool calls turned into entries of today's note: which are significant, and how an entry reads.
 
 An entry is a title, a line of facts, and an excerpt in a code block, every word of it redacted before it is
 put together. What is kept and what is not is decided by rules alone; docs/agents.md lists them.
@@ -60,7 +60,7 @@ _COMMAND, _HEAD = 4000, 4000  # characters of a command, and at either end of a 
 
 @cache
 def _tools() -> Mapping[str, Any]:
-    """What programs and hosts call things."""
+    """Return the tables of names that programs and hosts use."""
     import tomllib
 
     return tomllib.loads(Root(Path(__file__).parent).read("tools.toml").decode("utf-8"))
@@ -73,13 +73,13 @@ def _names(name: str) -> list[str]:
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """What finds something in a call or its result; `noise` is of several kinds."""
+    """Return the pattern of a name, for calls and their results; `noise` joins several kinds."""
     kinds = "|".join(_tools()["noise"].values())
     return re.compile(_tools()["patterns"][name].replace("KINDS_OF_NOISE", kinds))
 
 
 class Observer:
-    """Observes sessions: the same call twice in a row, and a kind of failure, are told once a session.
+    """Observes sessions: calls repeated in a row yield one entry, a kind of failure one a session.
 
     Safe with several threads. Other processes are not known of.
     """
@@ -87,12 +87,12 @@ class Observer:
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
         """Take the settings, and the workspace that paths are shown relative to."""
         self._settings, self._root = settings, root
-        self._sessions: OrderedDict[str, set[str]] = OrderedDict()  # what was told of each, as hashes
+        self._sessions: OrderedDict[str, set[str]] = OrderedDict()  # the kinds of failures of each
         self._last: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def observe(self, execution: ToolExecution) -> Entry | None:
-        """Return the entry of a tool that ran, or None where nothing is worth keeping, or is kept already.
+        """Return the entry of a tool that ran; None if it is not worth keeping or already kept.
 
         The first call of a session that brings in strangers' words gets an entry however small it was: what
         the session says from then on may be theirs.
@@ -138,12 +138,12 @@ def _entry(told: set[str], report: _Report, error: str) -> Entry | None:
 
 
 def observation(execution: ToolExecution, settings: Settings, root: Path | None = None) -> Entry | None:
-    """Return the entry of a tool that ran, by itself: nothing is known of what ran before it."""
+    """Return the entry of a tool that ran, without knowledge of earlier calls."""
     return Observer(settings, root).observe(execution)
 
 
 def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> bool:
-    """Whether the result of a tool may hold a stranger's words: from the network, or read by a server."""
+    """Return True if a tool's result may hold a stranger's words: from the network, or read by a server."""
     if execution.untrusted or action.network or is_named(execution.tool, settings.network_tools):
         return True
     acts = action.kind in ("write", "run") or is_named(execution.tool, settings.tools)
@@ -214,7 +214,7 @@ class _Report(NamedTuple):
         return "; ".join(parts)
 
     def _excerpt(self, error: str) -> list[str]:
-        """What the tool was given, where title and facts do not say it, and its result: a block of code."""
+        """Return a block of code: the tool's input as far as title and facts lack it, and its result."""
         if self.action.kind == "write" and not error:
             lines = excerpts.lines_of("\n".join(_changes(self.execution.arguments)), _EXCERPT)
             return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
@@ -259,7 +259,7 @@ def _duration(duration_ms: float) -> str:
 
 
 def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
-    """What was written, as lines that were taken out and put in, each redacted with its neighbours."""
+    """Yield the removed and added lines of a write, each redacted with its neighbours."""
     edits = arguments.get("edits")
     for edit in edits if isinstance(edits, list | tuple) else [arguments]:
         if not isinstance(edit, Mapping):
@@ -283,7 +283,7 @@ def _marked(sign: str, text: object) -> Iterator[str]:
 
 
 class Action(NamedTuple):
-    """What a tool did: which kind of thing, with which command, on which files, as they were named."""
+    """The action of a tool: its kind, its command, and its files, named as in the call."""
 
     kind: Kind
     command: str = ""
@@ -298,21 +298,20 @@ def bare(tool: str) -> str:
 
 
 def is_named(tool: str, globs: Iterable[str]) -> bool:
-    """Whether a tool has one of these names, whole or without that of its server."""
+    """Return True if a tool's name, with or without that of its server, matches a glob."""
     names = {tool.strip().lower(), bare(tool).lower()}
     return any(fnmatchcase(name, glob.lower()) for name in names for glob in globs)
 
 
 def is_own(tool: str) -> bool:
-    """Whether a tool is one of ours, whose results are memory already."""
+    """Return True if a tool is this program's, whose results are memory already."""
     return is_named(tool, _names("own")) or "commonplace" in _pattern("server").split(tool.lower())
 
 
 def is_of_memory(action: Action, folder: str, root: Path | None) -> bool:
-    """Whether a call works with this memory: it runs our program, or names a note of the workspace.
+    """Return True if a call works with this memory: it runs our program, or names a note of the workspace.
 
-    A memory that observes these observes itself. `folder` is where the call ran, what is relative stands
-    below it.
+    A memory that observes these observes itself. `folder` is where the call ran; relative paths start there.
     """
     command = action.command[:_COMMAND]
     parts = [*filter(None, map(str.strip, _pattern("starting").split(command)))]
@@ -330,7 +329,7 @@ def is_of_memory(action: Action, folder: str, root: Path | None) -> bool:
 
 
 def is_of_a_server(tool: str) -> bool:
-    """Whether a tool belongs to a server that the host is connected to: `mcp__mail__search`."""
+    """Return True if a tool belongs to a server that the host is connected to: `mcp__mail__search`."""
     return "__" in tool.strip()
 
 
@@ -443,14 +442,14 @@ def failure(error: str, result: str) -> str:
 
 
 def teaches(told: str) -> bool:
-    """Whether a failure is worth keeping."""
+    """Return True if a failure is worth keeping."""
     lines = _failure_lines(told)
     # Words of noise count where the reason stands: the output of a test may hold any of them.
     return any(map(str.isalnum, "".join(lines))) and not any(map(_pattern("noise").search, _reasons(lines)))
 
 
 def without_code(told: str) -> str:
-    """What a failure says beside its exit code."""
+    """Return the text of a failure without its exit code."""
     return _pattern("exit").sub("", told.strip(), count=1).strip()
 
 

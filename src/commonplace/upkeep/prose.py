@@ -1,4 +1,4 @@
-"""What models and people write, as it may stand in a note: its language, its length, its sentences."""
+"""Texts of models and people, made fit for a note: their language, their length, their sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.redaction.redact import redact, strip_private
 Language = Literal["en", "zh"]
 # A message in Chinese may name many things in Latin letters, and one in English a Chinese word or two.
 CHINESE_SHARE = 0.3
-# What is written in Chinese may be mostly names of files and commands, and English may quote a title.
+# A Chinese text may be mostly names of files and commands, and an English one may quote a title.
 _CHINESE_ANSWER, _ENGLISH_ANSWER = 0.1, 0.5
 # The share of what a text says that must come from what it is about: of words, and of pairs of CJK
 # characters, fewer of which stay in a paraphrase. More would cost true sentences.
@@ -29,13 +29,13 @@ def language(texts: Iterable[str]) -> Language:
 
 
 def is_in(text: str, language: Language) -> bool:
-    """Whether a text can pass for one in a language."""
+    """Return True if a text can pass for a language."""
     share = lexicon.cjk_share(text)
     return share >= _CHINESE_ANSWER if language == "zh" else share < _ENGLISH_ANSWER
 
 
 def words(text: str) -> int:
-    """Count words: a run of letters and digits is one, two CJK characters are one."""
+    """Count words: runs of letters and digits, and pairs of CJK characters (rounded up)."""
     wide, rest = lexicon.counted(text)
     return math.ceil(wide / 2) + rest
 
@@ -48,7 +48,7 @@ def sentences(text: str) -> list[str]:
 def within(text: str, most: int) -> str:
     """Return as many whole sentences from the start as fit into so many words.
 
-    One that does not fit by itself is cut between two words and says so with an ellipsis.
+    A first sentence that does not fit is cut between two words and ends in an ellipsis.
     """
     if words(text) <= most:
         return text
@@ -103,7 +103,7 @@ def plain(text: str) -> str:
 
 
 def is_about(text: str, known: frozenset[str]) -> bool:
-    """Whether enough of what a text says comes from what is known; see `terms`."""
+    """Return True if enough terms of a text are known; see `terms`."""
     said = terms(text)
     shared = len(said & known)
     pairs = sum(1 for term in said if compare.is_wide(term[0]))
@@ -111,7 +111,7 @@ def is_about(text: str, known: frozenset[str]) -> bool:
 
 
 def terms(text: str) -> frozenset[str]:
-    """What a text says: words without their endings, pairs of CJK characters."""
+    """Return the terms of a text: words without their endings, pairs of CJK characters."""
     said = set()
     before = ""
     for token in compare.read(text).tokens:

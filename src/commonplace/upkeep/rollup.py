@@ -42,11 +42,11 @@ _NO_MARKUP = str.maketrans("<>", "  ")
 _IMPORT_KEYS = frozenset({"imported_from", "imported", "original", "by"})
 _DEFINITION = re.compile(r" {0,3}\[([^\]\n]+)\]:[ \t]*(\S.*)")  # of a link or a footnote
 _LINK = r"(?:\]\(|\[\[|href=|^ {{0,3}}\[[^\]\n]+\]:)[^()\[\]\n]{{0,200}}(?:{})"
-Line = tuple[str, int]  # a line of a month, and its number in the daily note, 0 for none
+Line = tuple[str, int]  # a line of a month, and its number in the daily note, 0 if it has no such line
 
 
 class NotRolledUp(CommonplaceError):
-    """A month that cannot be rolled up, and why; nothing of it was changed."""
+    """A month that cannot be rolled up, and the reason; its notes are unchanged."""
 
     def __init__(self, month: str, reason: str) -> None:
         super().__init__(f"{month}: {reason}; its notes stay as they are")
@@ -67,7 +67,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class RolledUp:
-    """What became of the months that were old enough, oldest first."""
+    """The months that were old enough, with their results, oldest first."""
 
     months: tuple[Month, ...]
     warnings: tuple[str, ...] = ()
@@ -245,8 +245,8 @@ def _archived(workspace: paths.Workspace, name: str, day: str, read: Read, plan:
 def compose(path: str, existing: str, dailies: Sequence[Daily]) -> tuple[str, dict[str, dict[int, int]]]:
     """Return the text of a month, and by daily note the month's lines of its lines; 0 is its heading.
 
-    What stood there stays, at the top. A daily note that an editor wrote again is left out if all its lines
-    stand below its day already.
+    The existing text stays, at the top. A daily note that an editor wrote again is left out if the month has
+    all its lines below that day already.
     """
     end = "\r\n" if "\r\n" in existing else "\n"
     kept = existing + end * (not existing.endswith("\n")) if existing.strip() else ""
@@ -265,13 +265,13 @@ def compose(path: str, existing: str, dailies: Sequence[Daily]) -> tuple[str, di
 
 
 def _line(path: str, places: Mapping[int, int], raw: Sequence[str], number: int) -> str | None:
-    """Return the reference to a line of a daily note in its month; None for a blank one, or none."""
+    """Return the reference to a line of a daily note in its month; None for a blank or missing line."""
     is_stated = 0 < number <= len(raw) and raw[number - 1].strip()
     return f"{path}#L{places.get(number, places[0])}" if is_stated else None
 
 
 def _standing(path: str, existing: str, section: Sequence[Line]) -> int:
-    """Return the line of the heading below which a month holds all of a section already; 0 for none."""
+    """Return the line of the heading below which a month has all of a section already; 0 if missing."""
     tops = [heading for heading in parse(existing, path).headings if heading.level == 1]
     rows = existing.split("\n")
     wanted = {wording for line, _ in section if (wording := wording_of(line))}
@@ -320,7 +320,7 @@ def said_in(archived: str, text: str) -> list[str]:
 
 
 def _title(note: Note, raw: Sequence[str]) -> tuple[int, int]:
-    """Return the line of the title, 0 for none, and the first line below it and the front matter."""
+    """Return the line of the title, 0 if missing, and the first line below it and the front matter."""
     first = note.front_matter[1] + 1 if note.front_matter else 1
     title = next((heading.line for heading in note.headings[:1] if heading.level == 1), 0)
     if not title or any(line.strip() for line in raw[first - 1 : title - 1]):
@@ -383,7 +383,7 @@ def _plain(value: str) -> str:
 
 
 def trouble(notes: Sequence[Daily], text: str) -> str:
-    """Return why notes cannot stand below each other as `text`; empty where they can.
+    """Return why notes cannot be joined as `text`; empty if they can.
 
     The first one is the month as it was. The text is read back: it must state what each note does.
     """

@@ -1,8 +1,8 @@
 """Sessions summed up in the daily notes: one summary a session, brought up to date when it goes on.
 
-A model answers with the parts of a summary (what was asked, done, decided, learned, left open). Without one
-the sentences that say what was decided or done are taken, and a session without any has no summary. What the
-agent wrote into the notes itself is shown to the model as written already, and is not said again.
+A model answers with the parts of a summary (request, done, decided, learned, left open). Without a model the
+sentences about work done or decided are taken, and a session without any has no summary. The agent's own
+entries in the notes are shown to the model as written already, and are not repeated.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ _WRITTEN_TOKENS = 2000  # of what the agent wrote itself, the newest
 _EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
 _FILE = ("file_path", "path", "filename", "file")  # arguments that name it
 _CONTENT = ("text", "content", "file_text", "new_string", "new_str", "new_text", "insert_text", "fact")
-# How answers begin that say a call did nothing; ours may also begin with the tool's name and a colon.
+# Beginnings of answers to calls without effect; ours may also begin with the tool's name and a colon.
 _FAILED = ("error", "failed", "not run", "no result", "unknown tool", "失败", "错误")
 logger = logging.getLogger("commonplace.summaries")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a pending session: what was written, or what failed."""
+    """The result of a pending session: its summary, or its error."""
 
     session: str
     written: Written | None = None
@@ -95,7 +95,7 @@ class Outcome:
 
 
 class Conversations(Protocol):
-    """Where the messages of sessions lie: in transcripts of ours, or with a host that keeps its own."""
+    """The store of the messages of sessions: our own transcripts, or those that a host keeps."""
 
     def load(self, session: str) -> list[Turn]:
         """Return the messages of a session in their order. Raises CommonplaceError."""
@@ -161,7 +161,7 @@ class Summarizer:
         settings: Settings | None = None,
         conversations: Conversations | None = None,
     ) -> None:
-        """Bind to a memory and the model that is asked, None for extracts alone.
+        """Bind to a memory and the model to call, None for extracts alone.
 
         `conversations` are those of a host that keeps them itself.
         """
@@ -171,10 +171,10 @@ class Summarizer:
         self._conversations = conversations or Transcripts(memory.workspace, self.pending)
 
     def summarize(self, session: str, *, agent: str = "", by_hand: bool = False) -> Written | None:
-        """Sum up what is new in a session, where that is due; return where it stands, None if nowhere.
+        """Sum up the new turns of a session, if that is due; return the summary's place, None if unwritten.
 
-        `by_hand` asks for it however little was said, and whoever wrote notes meanwhile. Raises InUse
-        where another process has the session open, NoteUnreadable, OutsideRoots, ConfigError.
+        With `by_hand` its length and notes written meanwhile do not matter. Raises InUse
+        if another process has the session open, NoteUnreadable, OutsideRoots, ConfigError.
         """
         with self.pending.claim(session):
             return self._summarize(session, agent, by_hand=by_hand)
@@ -192,16 +192,16 @@ class Summarizer:
         return session or known[0]
 
     def draft(self, session: str) -> Draft | None:
-        """Compose what `summarize` by hand would write, and write nothing; None where nothing is new."""
+        """Return the summary that `summarize` by hand would write; None without new turns of the user."""
         turns = self._load(session)
         mark = self.pending.read(session) or self._recovered(session, turns)
         stretch = turns[min(mark.done, len(turns)) :]
         return self._draft(mark, stretch) if _user_turns(stretch) else None
 
     def run_pending(self, stop: Callable[[], bool] = lambda: False) -> list[Outcome]:
-        """Sum up what sessions that nobody has open any more left behind; return those with an outcome.
+        """Sum up the rest of sessions that are no longer open; return those with an outcome.
 
-        What fails stays pending, and so does what is left when `stop` says so.
+        Failures stay pending, and so do the sessions left when `stop` returns True.
         """
         outcomes = []
         for mark in self.pending.marks():
@@ -222,7 +222,7 @@ class Summarizer:
         return outcomes
 
     def _is_waiting(self, mark: Mark) -> bool:
-        """Whether something may be left to do of a session that nobody has open."""
+        """Return True if a session that is not open may have turns left to sum up."""
         if self.pending.is_open(mark.session):
             return False
         try:
@@ -231,7 +231,7 @@ class Summarizer:
             return False
         if size == mark.size and not mark.writing:
             return False
-        # One that no program holds open says by its silence that it rests.
+        # A session that no program holds open counts as resting after a silence.
         return mark.held or mark.over or datetime.now().timestamp() - written_at >= self.settings.idle_s
 
     # --- one session ------------------------------------------------------------------------------------
@@ -290,9 +290,9 @@ class Summarizer:
         return Mark(session, done=max(done, default=0))
 
     def _write(self, mark: Mark, draft: Draft, turns: Sequence[Turn]) -> tuple[Mark, Written]:
-        """Write a summary in the place of the one before, as long as nobody edited that.
+        """Write a summary in place of the previous one; append it if that was edited.
 
-        What is about to be written is written down first. Return the mark as it is afterwards.
+        The mark is saved before the note is written. Return the mark as it is afterwards.
         """
         from commonplace.markdown.document import Document
         from commonplace.notes import appends, layout
@@ -349,7 +349,7 @@ def _user_turns(turns: Sequence[Turn]) -> int:
     return sum(turn.role == "user" for turn in turns)
 
 
-# --- what stands in the notes already ---------------------------------------------------------------------
+# --- entries that are in the notes already ----------------------------------------------------------------
 
 
 def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
@@ -368,7 +368,7 @@ def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
 
 
 def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
-    """The texts that a call writes to memory; none for any other call."""
+    """Return the texts that a call writes to memory; empty for any other call."""
     arguments = dialogue.arguments(call.arguments)
     if not arguments or not _is_memory(call.name.lower(), arguments, writers):
         return []
@@ -383,13 +383,13 @@ def _is_memory(tool: str, arguments: Mapping[str, object], writers: Sequence[str
 
 
 def _is_of_memory(path: str) -> bool:
-    """Whether a path leads to MEMORY.md, or to a note below a folder `memory`."""
+    """Return True if a path leads to MEMORY.md, or to a note below a folder `memory`."""
     *folders, name = path.lower().replace("\\", "/").split("/")
     return name == "memory.md" or (name.endswith(".md") and paths.MEMORY_FOLDER in folders)
 
 
 def _lines(note: Document, entry: str) -> slice:
-    """Return where an entry stands in a note by its digest; an empty slice where it does not."""
+    """Return the lines of an entry in a note, found by its digest; an empty slice if it is missing."""
     bare = note.bare
     for start in [number for number, line in enumerate(bare) if entry and line.startswith("- ")]:
         end = start + 1
@@ -405,7 +405,7 @@ def _digest(lines: Sequence[str]) -> str:
 
 
 def moment(at: str) -> str:
-    """Return when something was said by the clock of this machine, to the second; empty for no time."""
+    """Return a time by the clock of this machine, to the second; empty if it is not ISO 8601."""
     try:
         return clock.local(datetime.fromisoformat(at)).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
@@ -413,7 +413,7 @@ def moment(at: str) -> str:
 
 
 def day_note(memory: Memory, day: date) -> str:
-    """Return the note of a day as it stands, empty where there is none. Raises as `paths` does."""
+    """Return the present note of a day, empty if it is missing. Raises as `paths` does."""
     from commonplace.markdown.document import decode
 
     try:
@@ -427,7 +427,7 @@ def day_note(memory: Memory, day: date) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a summary says; each part is a text of one line, empty where there is nothing to say."""
+    """The parts of a summary, each a text of one line, or empty."""
 
     request: str = ""
     done: str = ""
@@ -436,7 +436,7 @@ class Parts:
     open: str = ""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to say."""
+        """Return True if any part has text."""
         return any(astuple(self))
 
 
@@ -483,9 +483,9 @@ def _labelled(parts: Parts, language: Language) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The summary of a stretch: the entry as it would be written, none where nothing is worth keeping.
+    """The summary of a stretch: the entry as it would be written, empty if it is not worth keeping.
 
-    `trouble` is why no model wrote it, empty where one did or none is set.
+    `trouble` is the reason why the model's summary failed, empty if it did not or no model is set.
     """
 
     text: str
@@ -494,10 +494,10 @@ class Draft:
 
 
 def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: Parts = Parts()) -> Draft:
-    """Bring an earlier summary up to date with turns: by the model, or with what was decided or done.
+    """Bring an earlier summary up to date with turns: by the model, or with their sentences on work done.
 
-    The latter, in sentences of the turns, where there is no model or it fails; the text is empty where they
-    add nothing.
+    The latter if there is no model or it fails: sentences on things done and decided; the text is empty if
+    they add no news.
     """
     clean = dialogue.clean(turns)
     language = prose.language(turn.text for turn in clean if turn.role == "user")
@@ -544,23 +544,23 @@ def _ask(
 def read(
     data: object, known: frozenset[str], language: Language, already: Sequence[str] = ()
 ) -> tuple[Parts | None, str]:
-    """Make parts of what a model answered; None, and why, where nothing of it can be used.
+    """Return the parts of a model's answer; None and the reason if it is unusable.
 
-    A sentence that shares next to nothing with the conversation is left out: it is not about it. So is one
-    that says what stands in the notes `already`.
+    Sentences that share too little with the conversation are left out, and so are those that the notes
+    hold `already`.
     """
     parts, trouble = _usable(data, known, language)
     if trouble:
         return None, trouble
     news = [_not_in(part, already) for part in parts]
     if parts != news and not any(news[1:]):
-        return Parts(), ""  # all beside the request stands there already
+        return Parts(), ""  # apart from the request, the notes hold it all
     request, done, decisions, learned, left = (joined(map(ended, part)) for part in news)
     return Parts(request, done, decisions, learned, left), ""
 
 
 def _usable(data: object, known: frozenset[str], language: Language) -> tuple[list[list[str]], str]:
-    """The texts of each part that are about the conversation, and why none can be used."""
+    """Return the sentences of each part that are about the conversation, and why the answer is unusable."""
     if not isinstance(data, dict):
         return [], "the language model called a tool instead of answering"
     if not data["worth_keeping"]:
@@ -605,7 +605,7 @@ def _newest(text: str, most_words: int) -> str:
 
 
 def _said(turn: Turn) -> str:
-    """What a turn says, without code; a line that ends without a mark is a sentence."""
+    """Return the text of a turn without code; a line that ends without a mark is a sentence."""
     outside_code = turn.text.split("```")[::2]
     lines = (line for part in outside_code for line in part[:_LOOKED_AT].splitlines() if line.strip())
     return joined(ended(plain(line)) for line in lines)

@@ -1,7 +1,7 @@
 """How far each session is summed up, written down so that a crash neither loses a summary nor makes two.
 
 A session has a mark in the state, made before its first message counts and moved on only after its summary
-stands in the note. A program that works on a session holds its lock, and keeps it while the session is open:
+is in the note. A program that works on a session holds its lock, and keeps it while the session is open:
 the kernel frees it when the program dies, so a mark whose lock is free belongs to no living program.
 """
 
@@ -60,7 +60,7 @@ class Pending:
     """The marks of a workspace, and the sessions that this program has open; any thread may use it."""
 
     def __init__(self, workspace: paths.Workspace) -> None:
-        """Bind to a workspace; nothing is made before a session is opened."""
+        """Bind to a workspace; files are made only when a session is opened."""
         self._workspace = workspace
         self._lock = paths.lock_file(workspace, "pending")
         self._guard = threading.Lock()
@@ -70,7 +70,7 @@ class Pending:
         self._users: Counter[str] = Counter()
 
     def is_open(self, session: str) -> bool:
-        """Whether this program has the session open."""
+        """Return True if this program has the session open."""
         return session in self._open
 
     def open(self, session: str, agent: str = "") -> bool:
@@ -119,12 +119,12 @@ class Pending:
                 self._drop(session)
 
     def read(self, session: str) -> Mark | None:
-        """Return the mark of a session, None where there is none. Raises NoteUnreadable."""
+        """Return the mark of a session, None if it is missing. Raises NoteUnreadable."""
         value = keyvalue.read(self._workspace, KIND, _name(session))
         return _mark(value) if value else None
 
     def update(self, session: str, change: Callable[[Mark], Mark]) -> None:
-        """Change the mark of a session, a new one where there is none. Raises NoteUnreadable."""
+        """Change the mark of a session, or a new one if it is missing. Raises NoteUnreadable."""
         transcript.path_of(self._workspace, session)  # no id, no mark
 
         def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
@@ -150,7 +150,7 @@ class Pending:
             return
         held = ExitStack()
         paths.prepare_state(self._workspace)
-        # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
+        # Lock files are taken and deleted under one lock: a file that is about to go is never locked.
         with locks.locked(self._lock):
             try:
                 held.enter_context(locks.locked(self._lock_of(session), timeout_s=0))

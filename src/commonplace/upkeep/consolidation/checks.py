@@ -66,9 +66,9 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An operation that is carried out, and what its labels stand for.
+    """An accepted operation, with its labels resolved.
 
-    `text` and `section` are as they are to be written; `until` is the last day that matters, if there is one.
+    `text` and `section` are as they are to be written; `until` is the last day that matters, if any.
     """
 
     operation: Operation
@@ -90,9 +90,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What operations are checked against: the entries, the sources by label, and what the archive holds.
+    """The data that operations are checked against: entries, sources by label, the archive's entries.
 
-    `verdicts` are the model's; None before it was asked, where each is taken for a yes.
+    `verdicts` are the model's; None before it gave any: then each question counts as a yes.
     """
 
     page: Page
@@ -110,14 +110,14 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class _Standing:
-    """What stands while operations are accepted one by one: `left` is how many entries may be touched yet."""
+    """The state while operations are accepted one by one; `left`: how many more entries may be touched."""
 
     entries: list[Entry]
     left: int
     touched: set[int] = field(default_factory=set)
 
     def carry_out(self, item: Accepted) -> None:
-        """Let what an operation does count for the next ones."""
+        """Apply an operation, so that the checks of the next ones see its effect."""
         self.left -= len(item.targets)
         self.touched |= {target.statement.first for target in item.targets}
         self.entries = [e for e in self.entries if not (e.label and e.statement.first in self.touched)]
@@ -127,7 +127,7 @@ class _Standing:
 
 
 def check(operations: Sequence[Operation], ground: Ground) -> Checked:
-    """Check operations against what stands there now, the best supported first: a limit keeps them."""
+    """Check operations against the present page, the best supported first: a limit keeps them."""
     done = Checked()
     entries = list(ground.page.labelled)
     standing = _Standing(entries, len(entries) // plan_share(ground))
@@ -159,7 +159,7 @@ def _ordered(operations: Sequence[Operation], ground: Ground) -> list[Operation]
 
 
 def plan_share(ground: Ground) -> int:
-    """One of how many entries may be touched; all may be asked about."""
+    """Return n: one in n entries may be touched; 1 (all) before the model gave verdicts."""
     return SHARE if ground.verdicts is not None else 1
 
 
@@ -278,7 +278,7 @@ def _has_end(text: str, day: date) -> bool:
 
 
 def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
-    """Return the model's verdict; before the model was asked a yes, and note the question."""
+    """Return the model's verdict; before it gave any, note the question and return a yes."""
     if ground.verdicts is not None:
         return ground.verdicts.get(question)
     asked.append(question)
@@ -352,7 +352,7 @@ def _check_replaced(item: Accepted) -> None:
 
 
 def _is_older(sources: Sequence[Source], target: Entry) -> bool:
-    """Tell whether nothing of sources was said after an entry: by the day, and within a note by the line."""
+    """Return True if no source is later than an entry: by the day, and within a note by the line."""
     newest = max(source.day for source in sources).isoformat()
     if newest != target.since:
         return newest < target.since

@@ -66,10 +66,10 @@ def compose(
     moves: Mapping[int, Mapping[str, str]],
     page: Page | None = None,
 ) -> Draft:
-    """Carry out what was accepted, and keep to the cap; additions that do not fit are left out, last first.
+    """Carry out the accepted operations within the cap; leave out additions that do not fit, the last first.
 
-    What is read back of the text must be what was to be written: what is not is left out as well. `moves`
-    are references of entries, by line, to be rewritten; `page` is what `memory` holds, where it is known.
+    A text that cannot be read back as it was to be written is left out as well. `moves` are references of
+    entries, by line, to be rewritten; `page` is the parsed `memory`, if known.
     """
     items = list(accepted)
     left_out: list[Accepted] = []
@@ -93,7 +93,7 @@ def compose(
 
 
 def _unread(draft: Draft, accepted: Sequence[Accepted]) -> list[Accepted]:
-    """What was written and cannot be read back as an entry of its section, each as one of its own."""
+    """Return the items whose text cannot be read back as a separate entry of its section."""
     if not any(item.text for item in accepted):
         return []
     page = draft.page()
@@ -206,7 +206,7 @@ def _labels(item: Accepted) -> list[str]:
 
 
 def _references(item: Accepted, path: str) -> list[str]:
-    """What a new entry rests on: its sources; of a merge also those of its entries, or these themselves."""
+    """Return a new entry's sources; for a merge also those of the merged entries, or these entries."""
     found = _labels(item)
     if item.operation.op == "merge":
         for target in item.targets:
@@ -218,7 +218,7 @@ def _references(item: Accepted, path: str) -> list[str]:
 
 
 def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
-    """Move entries to the archive until the file fits, or nothing is left that may be moved."""
+    """Move entries to the archive until the file fits or has no more movable entries."""
     if len(draft.memory) <= most_chars:
         return
     page = draft.page()

@@ -143,7 +143,7 @@ def _is_name(word: str) -> bool:
 
 
 def _other_days(text: str, day: date | None) -> list[tuple[date, date]]:
-    """The day of a note, and what its dates without a year or a week may mean beside the latest."""
+    """Return the day of a note, and further readings of its dates without a year or a week: (first, last)."""
     if day is None:
         return []
     seen = [day - timedelta(7), day + timedelta(7), shifted(day, "year", 1)]

@@ -15,17 +15,17 @@ from commonplace.redaction.redact import MARK, unclosed_line
 from commonplace.types import Note, Statement
 
 _CONFLICT = ("<<<<<<<", "|||||||", ">>>>>>>")
-_UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `Document` keeps it
+_UNDECODED = re.compile("[\ud800-\udfff]")  # an undecodable byte, as `Document` keeps it
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: its label (M1, M2 …; none for what is struck or none), its words on one line, its section.
+    """An entry: its label (M1, M2 …; empty if struck, nested or unlisted), its one-line text, its section.
 
-    Text and section are legible: what was no character in the file is U+FFFD in them.
+    Text and section are legible: undecodable bytes of the file are U+FFFD in them.
 
-    `fixed` says why nothing generated may move it ("is partly hidden"), empty where it may; `leads` that
-    entries, code or tables which are not struck belong to it; `nested` that it belongs to the entry above.
+    `fixed` is the reason why generated changes may not move it ("is partly hidden"), empty if they may;
+    `leads`: unstruck entries, code or tables belong to it; `nested`: it belongs to the entry above.
     """
 
     label: str
@@ -110,7 +110,7 @@ def _leads(statement: Statement, under: Iterable[Statement], raw: Sequence[str])
 
 
 def _fixed(lines: Sequence[str], *, hidden: bool) -> str:
-    """Why nothing generated may move a statement of such lines; empty where it may."""
+    """Return why generated changes may not move a statement of such lines; empty if they may."""
     own = "\n".join(lines)
     if hidden or ("<" in own and any(mark in own.lower() for mark in ("<private", "</private"))):
         return "is partly hidden"
@@ -173,7 +173,7 @@ def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def find_again(then: Page, now: Page) -> dict[str, Entry]:
-    """Return the entries that labels meant when the plan was asked for, as they stand now: by their words."""
+    """Return the present entries for the labels of an earlier page, matched by their words."""
     if then is now:
         return {entry.label: entry for entry in now.labelled}
     found: dict[str, Entry] = {}

@@ -51,7 +51,7 @@ FACTS: Mapping[prose.Language, str] = {"en": "Facts", "zh": "事实"}  # where n
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One change that is proposed, as it was said: labels are not looked up yet."""
+    """A proposed change, with its labels not looked up yet."""
 
     op: Op
     targets: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model is asked: the messages, the sources in them, and how many did not fit."""
+    """A prompt for the model: the messages, the sources in them, and how many did not fit."""
 
     messages: tuple[Message, ...]
     shown: tuple[Source, ...]
@@ -75,7 +75,7 @@ def question(
 ) -> Question:
     """Put the entries and as many sources as fit into the prompt, the newest and most recalled first.
 
-    The time is told to the second, so that no plan is taken from the cache.
+    The prompt names the time to the second, so that no plan is taken from the cache.
     """
     language = language_of(page, found)
     prompt = prompting.load("consolidate")
@@ -168,7 +168,7 @@ def ask(llm: Llm, messages: Sequence[Message], settings: Consolidate) -> list[Op
 def again(
     asked: Question, operations: Sequence[Operation], rejected: Sequence[tuple[Operation, str]]
 ) -> tuple[Message, ...]:
-    """Put together what a model is asked once more: its plan, and why some of it is refused."""
+    """Return the messages that ask a model once more: its plan, and why parts of it are refused."""
     told = [
         f"- {json.dumps(asdict(operation), ensure_ascii=False)}\n  refused: {reason}"
         for operation, reason in rejected
@@ -179,7 +179,7 @@ def again(
 
 
 def read(data: object) -> list[Operation]:
-    """Make operations of an answer that fits the schema; nothing of any other."""
+    """Return the operations of an answer that fits the schema; empty for any other."""
     operations = data.get("operations") if isinstance(data, dict) else None
     if not isinstance(operations, list):
         return []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client as Llm
 
-MOST_REPAIRED = 40  # refused operations that a model is asked about once more
+MOST_REPAIRED = 40  # refused operations that go back to the model once more
 UNCHANGED = "nothing has changed since the last consolidation"
 _DONE = {"add": "added", "merge": "merged", "supersede": "superseded", "expire": "ended"}
 
@@ -42,13 +42,13 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What a consolidation came to.
+    """The result of a consolidation.
 
-    `run` is the record of what was written, None where nothing was; `diff` shows what was or would be.
-    `proposals` are what may be done without a model, for review. `archived` are the texts moved out of
+    `run` is the record of the written files, None if no file was; `diff` shows actual or possible changes.
+    `proposals` are operations found without a model, for review. `archived` are the texts moved out of
     MEMORY.md, `orphans` generated entries whose sources are gone. There are `candidates` sources, `left_out`
-    of them not shown to the model. `unchanged` says that the model was not asked, as nothing is new to it.
-    `digest` tells what was or would be written from everything else, `plan` is what `accept` carries out.
+    of them not shown to the model. `unchanged`: the model was not called, as it would see no news.
+    `digest` identifies the actual or possible changes, `plan` is the input of `accept`.
     """
 
     run: Run | None = None
@@ -69,7 +69,7 @@ class Consolidation:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What came of composing the files."""
+    """The result of composing the files."""
 
     changes: list[Change] = field(default_factory=list)
     checked: Checked = field(default_factory=Checked)
@@ -88,9 +88,9 @@ class _Plan:
     sources: Sequence[Source]
     verdicts: dict[verify.Question, verify.Verdict] = field(default_factory=dict)
     by_model: bool = False
-    failed: bool = False  # the model was asked in vain
+    failed: bool = False  # the call of the model failed
     unchanged: bool = False
-    inputs: str = ""  # what the model was asked, in short; empty where that may be asked again
+    inputs: str = ""  # a digest of the prompt; empty if that may be sent again
     days: int = 0
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -106,11 +106,11 @@ def consolidate(
     accept: bool = False,
     preview: Consolidation | None = None,
 ) -> Consolidation:
-    """Refine the notes of the last `days` into MEMORY.md, by the plan of a model if there is one.
+    """Refine the notes of the last `days` into MEMORY.md, by the plan of a model if one is set.
 
-    Without one, or where it fails, what can be proposed is shown, and written with `accept` alone. A dry
-    run writes nothing, not even a lock. Raises `due.Running` where another process consolidates,
-    NoteUnreadable, OutsideRoots, PreviewOutdated where a `preview` showed something else.
+    Otherwise, or if it fails, return proposals, and write them only with `accept`. A dry run writes no file,
+    not even a lock. Raises `due.Running` if another process consolidates, NoteUnreadable, OutsideRoots,
+    PreviewOutdated if a `preview` differs from the changes to be written.
     """
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
@@ -140,10 +140,10 @@ def consolidate(
 def accept(
     memory: Memory, proposed: Consolidation, numbers: Sequence[int], *, now: datetime | None = None
 ) -> Consolidation:
-    """Write the chosen ones of what a dry run accepted, by their places there from 0; no model is asked.
+    """Write the chosen operations of a dry run, by their indexes in `accepted`, without calling a model.
 
-    Each is checked against the notes as they stand by now. Raises PreviewOutdated where long-term memory is
-    another by now, `due.Running`, NoteUnreadable, OutsideRoots, with nothing written.
+    Each is checked against the present notes. Raises PreviewOutdated if long-term memory has changed,
+    `due.Running`, NoteUnreadable, OutsideRoots; then no file is written.
     """
     assert proposed.plan is not None
     now = now or datetime.now().astimezone()
@@ -160,7 +160,7 @@ def accept(
 def _write(
     memory: Memory, planned: _Plan, outcome: _Outcome, now: datetime, days: int, why: str, shown: str = ""
 ) -> Run | None:
-    """Compose the files of a plan and write them as one run; where one was `shown`, that or nothing."""
+    """Compose the files of a plan and write them as one run; with `shown`, only if they match it."""
 
     def composed(read: transaction.Read) -> Sequence[Change]:
         outcome.warnings.clear()  # what was composed may be composed anew
@@ -183,7 +183,7 @@ def _write(
 
 
 def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = None) -> plan.Question:
-    """Put together what a model would be asked, and ask nothing. Raises NoteUnreadable, OutsideRoots."""
+    """Return the prompt for a model without calling it. Raises NoteUnreadable, OutsideRoots."""
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
     page = _page(memory)[1]
@@ -205,7 +205,7 @@ def _reader(memory: Memory) -> transaction.Read:
 
 
 def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | None, str]:
-    """The bytes of a file, None for none, and its text, which may be rewritten. Raises NoteUnreadable."""
+    """Return a file's bytes (None if missing) and text. Raises NoteUnreadable if it may not be rewritten."""
     data = read(path)
     text = Document.read(data or b"", str(memory.workspace.root / path)).checked().text
     pages.check_whole(text, path)
@@ -234,7 +234,7 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
     if llm is not None and found:
         question = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
         planned.left_out = question.left_out
-        # What the model is asked, whenever it is: the moment is in the prompt so that no cache answers.
+        # The prompt without its time, which is there only so that no cache answers.
         moment = f"{now:%Y-%m-%d %H:%M:%S}"
         asked = "\0".join(message.content.replace(moment, "") for message in question.messages)
         inputs = hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:20]
@@ -268,7 +268,7 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
     settings = memory.settings.consolidate
     planned.operations = plan.ask(llm, question.messages, settings)
     planned.sources, planned.by_model = question.shown, True
-    # What has named its last day itself needs no plan, where code wrote the day.
+    # Generated entries past the last day that they name end without the model's plan.
     named = {label for operation in planned.operations for label in operation.targets}
     over = [one for one in plan.ended(planned.page, today) if one.targets[0] not in named]
     generated = {entry.label for entry in planned.page.labelled if entry.generated}
@@ -395,7 +395,7 @@ def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation
 
 
 def _summary(result: Consolidation) -> str:
-    """What a consolidation came to, in one line."""
+    """Return the result of a consolidation in one line."""
     counts = Counter(_DONE[item.operation.op] for item in result.accepted)
     counts.update(archived=len(result.archived), rejected=len(result.rejected))
     done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -1,7 +1,7 @@
-"""Statements of the daily notes that long-term memory may rest on, and what became of those it rests on.
+"""Statements of the daily notes that long-term memory may rest on, and the later state of those it rests on.
 
-Which of them matter is the model's choice. What tools brought home, what strangers wrote, what is struck,
-tentative, over or private, and what we wrote ourselves are none.
+The model chooses which of them matter. Excluded: results of tools, strangers' words, generated statements,
+and those that are struck, tentative, over or private.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Source:
 
     @property
     def said(self) -> Said:
-        """What it says, with its context."""
+        """Return its words with their context."""
         return Said(self.text, self.day, self.headings, self.speaker)
 
 
@@ -110,7 +110,7 @@ def read(memory: Memory, days: int, now: datetime) -> list[Source]:
 
 
 def find_again(memory: Memory, shown: Sequence[Source], today: date, read: Read) -> dict[str, Source]:
-    """Return the sources that labels meant when the plan was asked for, as they stand now: by their words."""
+    """Return the present sources for the labels of an earlier prompt, matched by their words."""
     often, strange = recalled(memory), strange_sessions(memory)
     fresh: dict[str, list[Source]] = {}
     found: dict[str, Source] = {}
@@ -128,11 +128,10 @@ def find_again(memory: Memory, shown: Sequence[Source], today: date, read: Read)
 
 
 def strange_sessions(memory: Memory) -> frozenset[str] | None:
-    """Return the sessions that took in what strangers write, by all daily notes; None for every session.
+    """Return the sessions that took in strangers' words, by all daily notes; None for every session.
 
-    A session is read one day and writes the next, so its days do not matter; the notes of months hold the
-    daily notes that were rolled up. Where tools are not observed,
-    nobody knows what a session read.
+    A session reads on one day and writes on the next, so its days do not matter; the notes of months hold the
+    daily notes that were rolled up. If tools are not observed, the reading of sessions is unknown.
     """
     if not memory.settings.observe.enabled:
         return None
@@ -166,7 +165,7 @@ def _notes(
 
 
 def recalled(memory: Memory) -> Mapping[str, Lines]:
-    """Return the lines that enough questions led to, by path; nothing without a record that can be read."""
+    """Return the lines that enough questions led to, by path; empty without a readable record."""
     path = memory.workspace.usage
     found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     if not path.exists():
@@ -239,7 +238,7 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
         for number in range(last + 1, statement.first):
             level = levels.get(number, level)
             line = note.lines[number - 1]
-            # Who speaks, in bold, in a line that states nothing: a block of code left open may hide it.
+            # The speaker, in bold, in a line without a statement: a block of code left open may hide it.
             label = turns.speaker(line) if "**" in line else None
             if number in levels and level <= inside:
                 answers = False
@@ -292,7 +291,7 @@ class Orphan:
 
 @dataclass(slots=True)
 class Living:
-    """What became of sources: references to rewrite, by the line of their entry, and orphans."""
+    """The later state of sources: references to rewrite, by the line of their entry, and orphans."""
 
     moves: dict[int, dict[str, str]] = field(default_factory=dict)
     orphans: list[Orphan] = field(default_factory=list)
@@ -320,7 +319,7 @@ def check(entries: Sequence[Entry], read: Read) -> Living:
 
 
 def stated(path: str, read: Read) -> Sequence[Statement]:
-    """The statements of a note; none of one that cannot be read."""
+    """Return the statements of a note; empty if it cannot be read."""
     try:
         data = read(path)
     except CommonplaceError:
@@ -329,7 +328,7 @@ def stated(path: str, read: Read) -> Sequence[Statement]:
 
 
 def _where(entry: Entry, reference: str, note: Sequence[Statement]) -> tuple[str, str]:
-    """Where a source stands now in its note, or an empty text and why it is none any more."""
+    """Return a source's present place in its note; if it is lost, an empty text and the reason."""
     place = references.parse_reference(reference)
     there = [statement for statement in note if statement.first <= place.first <= statement.last]
     if any(map(_is_merged, there)):

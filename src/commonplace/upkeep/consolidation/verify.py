@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the model says of a statement; `repeats` is the label of an entry that says the same."""
+    """The model's verdict on a statement; `repeats` is the label of an entry that says the same."""
 
     says: bool
     alone: bool = True
@@ -60,7 +60,7 @@ def ask(
 ) -> tuple[dict[Question, Verdict], str]:
     """Ask about statements, some at a time; return the verdicts, and why some are missing.
 
-    A quotation that does not stand in the source is no yes. What is answered is kept by the cache.
+    A quotation that is missing from the source counts as a no. Answers are cached.
     """
     verdicts: dict[Question, Verdict] = {}
     memory = "\n".join(plan.entry_lines(page.labelled)) or "(empty)"
@@ -80,7 +80,7 @@ def ask(
 
 
 def _read(data: object, batch: Sequence[Question]) -> dict[Question, Verdict]:
-    """Make verdicts of an answer that fits the schema; nothing of any other."""
+    """Return the verdicts of an answer that fits the schema; empty for any other."""
     answers = data.get("answers") if isinstance(data, dict) else None
     verdicts: dict[Question, Verdict] = {}
     for answer in answers if isinstance(answers, list) else ():
@@ -109,7 +109,7 @@ def _written(number: int, question: Question) -> str:
 
 
 def _is_quoted(quotation: str, question: Question) -> bool:
-    """Tell whether words stand in a source, whatever their width and the blanks between them."""
+    """Return True if a quotation occurs in a source, ignoring the width of characters and blanks."""
     plain = [
         " ".join(language.fold_width(text).split())
         for text in (quotation.strip(" \"'“”「」"), *(said.text for said in question.sources))

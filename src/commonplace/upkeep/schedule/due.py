@@ -1,7 +1,7 @@
-"""Whether a consolidation is due, what the last one came to, and that there is never a second one.
+"""When a consolidation is due, the result of the last one, and the lock that prevents a second one.
 
-The state tells of the last one even where it changed nothing. Whatever is doubtful (no record, a clock set
-back) makes it due: one too many changes nothing.
+The state records the last one even if it changed no note. Any doubt (no record, a clock set back) makes the
+next one due: an extra one does no harm.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KIND = "consolidated"
 
 
 class Running(CommonplaceError):
-    """Another process consolidates this workspace, or rolls it up; nothing was done."""
+    """Another process consolidates this workspace, or rolls it up; the call had no effect."""
 
     def __init__(self) -> None:
         running = "another process is consolidating this workspace; try again when it is done"
@@ -42,11 +42,11 @@ class Running(CommonplaceError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The last consolidation: `at` it began, and what it came to, in one line.
+    """The last consolidation: `at` it began, and its result in one line.
 
     `seen` is a digest of the daily notes as it found them; `tried` and `result` may be of a later one that
-    failed. `inputs` is a digest of what a model was asked, empty where it may be asked the same again. Times
-    are ISO 8601, empty for none.
+    failed. `inputs` is a digest of the model's prompt, empty if that may be sent again. Times are ISO 8601,
+    empty if missing.
     """
 
     at: str = ""
@@ -71,7 +71,7 @@ def held(workspace: paths.Workspace) -> Iterator[str]:
 
 
 def is_due(memory: Memory, now: datetime) -> bool:
-    """Whether the last one is `consolidate.every_hours` ago, and daily notes have changed since."""
+    """Return True if the last one is `consolidate.every_hours` ago and daily notes have changed since."""
     workspace = memory.workspace
     found = digest(workspace)
     if not found:
@@ -87,9 +87,9 @@ def is_due(memory: Memory, now: datetime) -> bool:
 def note_run(
     memory: Memory, now: datetime, result: str, *, seen: str = "", failed: bool = False, inputs: str = ""
 ) -> None:
-    """Write down what a consolidation that began at `now` came to, `seen` being what `held` gave.
+    """Record the result of a consolidation that began at `now`; `seen` is the value that `held` gave.
 
-    One that failed leaves the next one due. Secrets are left out. Raises NoteUnreadable.
+    After a failure the next one stays due. Secrets are left out. Raises NoteUnreadable.
     """
     from commonplace.redaction.redact import redact
 
@@ -103,7 +103,7 @@ def note_run(
 
 
 def record(workspace: paths.Workspace) -> Record | None:
-    """Return what is written down of the last one; empty for none yet, None where it cannot be read."""
+    """Return the record of the last one; empty before the first, None if it cannot be read."""
     try:
         return Record(**(keyvalue.read(workspace, _KIND) or {}))
     except CommonplaceError:
@@ -120,7 +120,7 @@ def last_at(workspace: paths.Workspace, known: Record | None) -> datetime | None
 
 
 def moment(text: str) -> datetime | None:
-    """Return an ISO 8601 time with its zone, None for what is none."""
+    """Return an ISO 8601 time with its zone, None if malformed."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -128,7 +128,7 @@ def moment(text: str) -> datetime | None:
 
 
 def digest(workspace: paths.Workspace) -> str:
-    """Return what changes whenever a daily note does, by path, size and time; empty where there is none."""
+    """Return a digest of the paths, sizes and times of the daily notes; empty without daily notes."""
     source = scan.Source("workspace", os.fspath(workspace.root), (f"{paths.MEMORY_FOLDER}/**/*.md",))
     found = sorted(
         (state.path, state.size, state.mtime_ns)

@@ -24,7 +24,7 @@ NAMES = ("systemd", "launchd", "cron")
 DEFAULT_TIME = "03:30"
 NICE = 10
 RESTART_S, LOG = 60, "schedule.log"  # after a watcher that failed; in the state
-# What decides where settings, caches and programs are found. Keys of providers are not among them.
+# The variables that decide where settings, caches and programs are found, without keys of providers.
 CARRIED = (
     "PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", paths.STATE_VARIABLE,
 )  # fmt: skip
@@ -92,7 +92,7 @@ def _job(
 def setup(job: Job, by: str = "", *, platform: str = sys.platform) -> Setup:
     """Return what starts a job, by one of `NAMES` or by the usual one of the platform.
 
-    Raises ConfigError where cron is asked to keep a watcher running.
+    Raises ConfigError if cron should keep a watcher running.
     """
     by = by or ("launchd" if platform == "darwin" else "systemd")
     if by == "launchd":
