@@ -1,4 +1,4 @@
-"""Who may ask over HTTP: names of this machine against rebound domains, origins of pages, a token."""
+"""Access over HTTP: host names against rebound domains, origins of pages, a token."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
-CLIENTS = "/mcp"  # the place whose token clients get: of all that a server answers it opens nothing else
+CLIENTS = "/mcp"  # the path that clients get a token for; that token opens no other path
 _IN_A_NAME = frozenset(string.ascii_lowercase + string.digits + "_-")
 _IN_IPV6 = frozenset(string.hexdigits.lower() + ":.")
 _SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are guessed
 
 
 class Access(NamedTuple):
-    """What a request must have: the token if there is one, and a host name of this machine.
+    """The requirements of a request: the token if one is set, and a host name of this machine.
 
     `anywhere` says that the server listens beyond this machine, where an address is as good as a name: only
     names can be made to lead elsewhere.
@@ -37,7 +37,7 @@ class Access(NamedTuple):
 
 
 class Denied(NamedTuple):
-    """Why a request is not served: HTTP status and a line, and what is asked for."""
+    """The refusal of a request: HTTP status, reason, and the challenge for credentials."""
 
     status: int
     reason: str
@@ -45,7 +45,7 @@ class Denied(NamedTuple):
 
 
 def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
-    """Return the token in a file, or that of the environment; NO_KEY for none. Raises ConfigError."""
+    """Return the token in a file, or that of the environment; NO_KEY if missing. Raises ConfigError."""
     where = "server.token_file" if file else TOKEN_VARIABLE
     environ = os.environ if environ is None else environ
     found = credentials.named(file, where) if file else credentials.from_environment([where], environ)
@@ -58,7 +58,7 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
     """Return the token in a file of the user; it is made where the file is missing, or if `new`.
 
     Only the user may read the file and its folder. Raises ConfigError for a file that others could have read
-    or put there, and where none can be kept.
+    or put there, and if the token cannot be kept.
     """
     try:
         root = paths.root_of(path)
@@ -86,7 +86,7 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
 def part(token: Secret, place: str) -> Secret:
     """Return the token of one place of a server, such as `/agents/NAME`: HMAC-SHA256 (RFC 2104) of it.
 
-    Who has it gets in there and nowhere else; who has the token of the server gets in everywhere.
+    It opens this place only; the token of the server opens every place.
     """
     return Secret(hmac.new(token.reveal().encode(), place.encode(), "sha256").hexdigest())
 
@@ -106,8 +106,8 @@ def denied(
 ) -> Denied | None:
     """Return why a request is not served, or None; `headers` by name in lower case.
 
-    What is `open_to_all` needs no token; a `place` has one of its own as well, and none is open without it.
-    What is `for_clients` is opened by their token too.
+    An `open_to_all` path needs no token; a `place` has a token of its own as well, and is refused on a server
+    without a token. A path `for_clients` is opened by their token too.
     """
     host = host_of(headers.get("host", ""))
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
@@ -135,7 +135,7 @@ def denied(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine to itself."""
+    """Return True if a name or an address means this machine itself."""
     found = _address(host)
     return found.is_loopback if found else host == "localhost" or host.endswith(".localhost")
 
@@ -144,7 +144,7 @@ def host_of(text: str) -> str:
     """Return the host of a Host header, without its port and the brackets of IPv6; empty for anything else.
 
     A host is a name, an IPv4 address or an IPv6 address in brackets: no user, path, zone or final dot.
-    Nothing is repaired: what two programs could read as two hosts is no host.
+    Text is never repaired: if two programs could read it as two hosts, it is invalid.
     """
     lower = text.lower() if text.isascii() else ""
     if lower.startswith("["):
@@ -157,7 +157,7 @@ def host_of(text: str) -> str:
 
 
 def _is_port(text: str) -> bool:
-    """Whether a text is a colon and a port."""
+    """Return True if a text is a colon and a port."""
     number = text.removeprefix(":")
     return text.startswith(":") and number.isdigit() and len(number) < 6 and int(number) < 65_536
 

@@ -38,7 +38,7 @@ def _tool(action: Action) -> Tool:
 
 
 def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-    """Show what would be done and ask the person; where nobody can be asked, take its code."""
+    """Show the effect and ask the person to confirm; without a way to ask, take a confirmation code."""
     values = {name: value for name, value in arguments.items() if name != "confirm"}
     request = f"{memory.workspace.root} {action.name} {sorted(values.items())}"
     if code := arguments.get("confirm", ""):

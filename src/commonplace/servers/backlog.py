@@ -1,4 +1,4 @@
-"""Work that nobody waits for, on a bounded number of threads."""
+"""Background work, on a bounded number of threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Work = Callable[[], object]
 
 
 class Backlog:
-    """Does works in the order in which they came; safe from any thread.
+    """Runs works in the order of their arrival; safe from any thread.
 
-    A work that equals one that waits is that one, and none runs twice at once: what takes up all that lies on
-    disk needs no second call. Daemon threads do it and end where nothing waits, so works are of the kind that
-    a later process can take up.
+    A work that equals a waiting one is not added again, and no work runs twice at once: a work that takes up
+    all files on disk needs no second call. Daemon threads run works and end when the queue is empty, so works
+    must be of the kind that a later process can take up.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -27,7 +27,7 @@ class Backlog:
         self._threads = 0
 
     def add(self, work: Work) -> None:
-        """Have a hashable work done soon. Never waits, never raises; one too many is told of and not done."""
+        """Run a hashable work soon. Never waits, never raises; a full queue reports the work and drops it."""
         with self._lock:
             is_full = len(self._waiting) >= LONGEST and work not in self._waiting
             if not is_full:
@@ -49,7 +49,7 @@ class Backlog:
                 self._running.remove(work)
 
     def _next(self) -> Work | None:
-        """Take the first work that does not run already; None, and one thread less, for none."""
+        """Take the first work that does not run already; without one, return None and count a thread less."""
         with self._lock:
             work = next((one for one in self._waiting if one not in self._running), None)
             if work is None:

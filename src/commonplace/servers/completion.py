@@ -1,4 +1,4 @@
-"""What people may go on with while they type an argument of a prompt or of an address of notes."""
+"""Completions for a person who types an argument of a prompt or of an address of notes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _values(memory: Memory, ref: Mapping[str, Any], name: str, params: Mapping[s
             chosen = mapping(params, "context", "arguments").get("collection")
             return resources.paths(memory, chosen if isinstance(chosen, str) else WORKSPACE)
         case "ref/prompt", prompt, _ if any((one.name, one.argument) == (prompt, name) for one in PROMPTS):
-            # What may be asked for is what notes are about.
+            # Topics are the titles of notes.
             return dict.fromkeys(note.title for note in memory.notes() if note.title)
     known = [f"{one.argument} of {one.name}" for one in PROMPTS]
     raise Refusal(

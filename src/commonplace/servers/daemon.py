@@ -1,7 +1,7 @@
-"""A server that runs by itself: noted for its user's programs, found again, ended; never another process.
+"""A server that runs by itself: recorded for its user's programs, found again, ended; never another process.
 
-Whoever serves holds a lock for as long as it lives, which the kernel gives back whatever happens. A process
-is told from another that came to have its number by the moment it was started.
+A server holds a lock for as long as it lives, which the kernel releases in any case. A later process with the
+same number is recognised by its start time.
 
 The note says where the user's programs send a token, so it lies with the user's settings: who may write in
 the workspace alone does not change it.
@@ -38,11 +38,11 @@ _HEALTH_S = 2.0
 
 
 class Running(NamedTuple):
-    """A server: its process, when that was started, the id that `/health` returns, where it listens.
+    """A server: its process, the start time of that, the id that `/health` returns, its address.
 
-    `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
-    none; where there is a `part`, clients send what `access.part` makes of it. `asked` is what it was started
-    with: the workspace (`root`), the `agent`, and what a request says beside that. The `key` tells a program
+    `token` names the source of its token, a file or a variable with a `$` before it; empty if it needs no
+    token. With a `part`, clients send the token that `access.part` derives. `asked` are the arguments of its
+    start: the workspace (`root`), the `agent`, and the rest of the request. The `key` distinguishes a program
     of its user from one that has the token alone.
     """
 
@@ -135,9 +135,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def check_alone(workspace: Workspace, *, new_token: bool = False) -> None:
-    """Raise ConfigError where a server of this workspace runs; `new_token` says that one was asked for.
+    """Raise ConfigError if a server of this workspace runs; `new_token`: the caller wants a new token.
 
-    One that is ending is waited for.
+    Wait for a server that is ending.
     """
     end = time.monotonic() + STOP_WAIT_S
     while other := find(workspace):
@@ -147,7 +147,7 @@ def check_alone(workspace: Workspace, *, new_token: bool = False) -> None:
 
 
 def _is_ending(running: Running) -> bool:
-    """Whether a server takes no connections any more; one that starts does before it is noted."""
+    """Return True if a server refuses connections; a starting server accepts them before it is recorded."""
     try:
         socket.create_connection((running.reached_at, running.port), _HEALTH_S).close()
     except OSError as error:
@@ -167,7 +167,7 @@ def _served_already(other: Running | None, *, new_token: bool = False) -> Config
 
 
 def is_taken(host: str, port: int) -> bool:
-    """Whether somebody else listens at a port of this machine."""
+    """Return True if another program listens at a port of this machine."""
     with suppress(OSError, UnicodeError):
         family, kind, protocol, _, place = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as tried:
@@ -198,7 +198,7 @@ def awaited(workspace: Workspace, wait_s: float = START_WAIT_S) -> Running | Non
 
 
 def others(workspace: Workspace) -> Iterator[Running]:
-    """Yield the servers of this user that run and are noted for other workspaces."""
+    """Yield the running servers of this user that are recorded for other workspaces."""
     own = paths.server_note(workspace)
     for note in sorted(own.parent.glob("*.json")):
         with suppress(ConfigError):
@@ -234,7 +234,7 @@ def _lock(note: Path) -> Path:
 
 
 def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
-    """End the server that runs, and wait for it; return what it was, None where none ran.
+    """End the running server, and wait for it; return its record, None if no server ran.
 
     Raises ConfigError where it does not end, or may not be ended.
     """
@@ -266,7 +266,7 @@ def _note_stop(log: Path) -> None:
 
 
 def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
-    """Whether a server answers, and is the one that was noted."""
+    """Return True if a server answers with the recorded id."""
     from http.client import HTTPConnection, HTTPException
 
     connection = HTTPConnection(running.reached_at, running.port, timeout=wait_s)
@@ -300,7 +300,7 @@ def detach(workspace: Workspace, arguments: Sequence[str], wait_s: float = START
         while process.poll() is None and time.monotonic() < end:
             found = _noted(paths.server_note(workspace))
             if found is not None and found.pid == process.pid and is_well(found):
-                process.returncode = 0  # it goes on; nobody is to wait for it
+                process.returncode = 0  # it goes on and must not be waited for
                 return found
             time.sleep(_PAUSE_S)
         if process.poll() is None:
@@ -339,7 +339,7 @@ def _write(path: Path, running: Running) -> None:
 
 
 def _noted(note: Path) -> Running | None:
-    """What a server noted of itself, whether it runs or not."""
+    """Return a server's own record, whether it runs or not; None if unreadable."""
     try:
         running = Running(**json.loads(paths.root_of(note).read(note, limit=_LARGEST_NOTE)))
     except (OSError, ValueError, TypeError, RecursionError):

@@ -1,6 +1,6 @@
-"""Who and what is let in over HTTP: Host, Origin, token or visitor, and the size and kind of a body.
+"""The guard of HTTP requests: Host, Origin, token or visitor, and the size and type of a body.
 
-It stands before all routes, and records who asked for what.
+It comes before all routes, and records each request with its caller.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENDPOINT, HEALTH = access.CLIENTS, "/health"
 APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
 LARGEST = 4 << 20  # bytes of a body
-METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
+METHOD = "commonplace.method"  # in the scope of a request: the protocol's method, for the record
 OWN = "commonplace.own"  # there too: whether a page asks that a program of the user let in, on this machine
 PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
 _ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
@@ -88,7 +88,7 @@ class Guard:
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
     def _visitor(self, scope: Scope, headers: Mapping[str, str]) -> Visitor | None:
-        """The browser that asks, if it is in; who sends a token is asked for that one."""
+        """Return the browser that sends a request, if it is admitted; None for a request with a token."""
         if (
             self._visitors is None
             or not scope["path"].startswith(errors.PREFIX)
@@ -117,7 +117,7 @@ class Unserved(Exception):
 async def read_body(request: Request) -> bytes:
     """The body of a request; one that is too large is not read to its end. Raises `Unserved`."""
     headers = request.headers
-    # What a form of a foreign page can send is of another type.
+    # A form of a foreign page can send other types only.
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Unserved(415, "the content type must be application/json")
     check_accepts(request)

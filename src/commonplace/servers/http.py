@@ -1,10 +1,10 @@
 """The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
 
-Streamable HTTP of the Model Context Protocol. Nothing is kept between two requests, so there are no sessions
-to end, and nothing is sent unasked, so there is no stream to open: GET and DELETE are refused. A client is
-given the name of a session, by which it may cancel what it asked for, and which says how it calls itself and
-whether it shows people questions. What needs a yes is answered by a stream of events, the question first; so
-is what a client wants to be told the progress of. A client that goes away has cancelled what it asked for.
+Streamable HTTP of the Model Context Protocol. No state is kept between two requests, so there are no sessions
+to end, and the server sends no message unasked, so there is no stream to open: GET and DELETE are refused. A
+client gets the name of a session, by which it may cancel its requests, and which holds the client's name and
+whether it shows people questions. A request that needs a confirmation is answered by a stream of events, the
+question first; so is one with progress. A client that goes away has cancelled its requests.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from commonplace.servers.workers import Workers
 
 MOST_ASKING = 8  # questions to people that wait at once
-LIGHT = 8  # requests that are answered beside the lane of the heavy ones
+LIGHT = 8  # requests that are answered outside the limit of the heavy ones
 SESSION = "mcp-session-id"
-# What the name of a session begins with: whether its client shows people questions. It ends in whose it is.
+# The prefix of a session's name: whether its client shows people questions. The name ends in the client's.
 _ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
 _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
 _SMALL = 1 << 16  # bytes of a body that is read at once
@@ -78,13 +78,13 @@ def build(
     visitors: Visitors | None = None,
     open_to_all: Iterable[str] = (),
 ) -> Starlette:
-    """Make the application: the protocol, the state of health, and what else is to be served beside them.
+    """Make the application: the protocol, the state of health, and the routes of `more`.
 
-    `identity` is the id that `/health` returns; `record` is called with a line a request, which holds nothing
-    that was asked or answered. `apart` returns what serves an agent or a workspace by itself, by the kind and
-    the name that stand in the address, and raises CommonplaceError for what is not served. Processes
-    `beside` this one answer searches where many wait. `visitors` are browsers that are let in below `/api`
-    without the token; paths that are `open_to_all` ask nobody for anything.
+    `identity` is the id that `/health` returns; `record` is called with a line a request, without the words
+    of request and answer. `apart` returns the service of an agent or a workspace by the kind and the name in
+    the address, and raises CommonplaceError if it is not served. Processes of `beside` answer searches when
+    many wait. `visitors` are browsers that are let in below `/api` without the token; paths that are
+    `open_to_all` need no credentials.
     """
 
     door, doors = _Door(service, beside), dict[Service, _Door]()
@@ -100,7 +100,7 @@ def build(
             return JSONResponse({"error": "nothing of this name is served"}, 404)
         try:
             found = await anyio.to_thread.run_sync(apart, names["kind"], names["name"])
-        except CommonplaceError:  # which may be about what is none of a client's business
+        except CommonplaceError:  # its text may not be for clients
             return JSONResponse({"error": "nothing of this name is served"}, 404)
         request.scope[PLACE] = request.url.path
         return await _serve(doors.setdefault(found, _Door(found, beside)), request)
@@ -121,7 +121,7 @@ def build(
 
 
 class Job:
-    """What is being answered, and whether the answer is still wanted."""
+    """A request in progress, and whether its answer is still wanted."""
 
     __slots__ = ("wanted",)
 
@@ -161,7 +161,7 @@ class _Door:
             job.wanted = False
 
     async def answer(self, message: object, connection: Connection, job: Job) -> object | None:
-        """Answer a message in the lane that it belongs to."""
+        """Answer a message within the limit of its kind."""
         if mapping(message).get("method") in _AT_ONCE:
             return respond(message, connection, self.service)
         exchange = Exchange(wanted=lambda: job.wanted)
@@ -231,7 +231,7 @@ async def _serve(door: _Door, request: Request) -> Response:
     if mapping(message).get("method") == "initialize":
         kind = _ELICITS if connection.elicits else _ASKS_NOBODY
         named = {SESSION: f"{kind}{secrets.token_hex(16)}.{connection.client}"}
-    # An error has a status of its own where the revision says so, or where nothing could be asked.
+    # An error has its own status if the revision says so, or if the request could not be read.
     code = mapping(answer, "error").get("code", 0)
     has_status = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
     return _response(answer, _STATUS.get(code, 200) if has_status else 200, named)
@@ -244,7 +244,7 @@ def _response(answer: object, status: int, headers: Mapping[str, str] | None = N
 
 
 def _may_ask(message: object, headers: Mapping[str, str]) -> bool:
-    """Whether a person may have to be asked before this is answered, and can be."""
+    """Return True if a request may need a person's confirmation, and its client can ask for it."""
     from commonplace.agent import tools
 
     named = headers.get(SESSION, "").startswith(_ELICITS)
@@ -256,7 +256,7 @@ def _may_ask(message: object, headers: Mapping[str, str]) -> bool:
 
 
 def _is_followed(message: object, headers: Mapping[str, str]) -> bool:
-    """Whether a client wants to be told the progress of what takes long, and can be."""
+    """Return True if a client wants progress of a slow request, and can receive it."""
     if "text/event-stream" not in headers.get("accept", "") or not isinstance(message, dict):
         return False
     has_token = progress.token(message.get("params")) is not None
@@ -285,7 +285,7 @@ async def _gone(request: Request) -> None:
 
 
 def _forget(answer: asyncio.Future[Any]) -> None:
-    """Take the error of an answer that nobody waited for."""
+    """Retrieve the error of an abandoned answer."""
     if not answer.cancelled():
         answer.exception()
 
@@ -297,7 +297,7 @@ async def _in_thread(work: Callable[[bytes], object], data: bytes) -> object:
 async def _events(
     door: _Door, message: object, connection: Connection, version: str, headers: Mapping[str, str]
 ) -> AsyncIterator[bytes]:
-    """Yield questions to a person, progress and then the answer; nothing is done once nobody listens."""
+    """Yield questions to a person, progress and then the answer; do no work once the client is gone."""
     loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
 
     def send(event: object) -> None:
@@ -316,7 +316,7 @@ async def _events(
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 send(answer)
 
-        if connection.elicits:  # a person takes longer than the threads of the lane are to be held
+        if connection.elicits:  # a person takes longer than the limited threads are to be held
             threading.Thread(target=work, name="commonplace-asking", daemon=True).start()
         else:
             working = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=door.heavy))

@@ -1,11 +1,11 @@
-"""The way from a program of this user to the server of a workspace: a Unix socket that nobody else can reach.
+"""The way from a program of this user to the server of a workspace: a Unix socket closed to other users.
 
-The name of a socket says which program answers there, for which workspace, and in which environment: a server
-of another version, or one that was started with other settings, is never asked by mistake. Whoever
-calls needs nothing of the engine, so that a hook costs what starting Python costs.
+The name of a socket encodes its program, its workspace, and its environment: a server of another version, or
+one that was started with other settings, is never called by mistake. A caller
+needs no part of the engine, so that a hook costs what starting Python costs.
 
-A connection begins with one line of JSON: a door by its name, a workspace by its real path, as which agent,
-and a request. What is called by name is answered with one line; `mcp` with a line, and then the Model Context
+A connection begins with one line of JSON: the name of a handler (`door`), the real path of a workspace, the
+agent, and a request. A handler answers with one line; `mcp` with a line, and then the Model Context
 Protocol as over standard input and output.
 """
 
@@ -28,7 +28,7 @@ LONGEST = 4 << 20  # bytes of a call, and of an answer
 START_WAIT_S = 15.0  # for a server that was started to listen
 _PAUSE_S = 0.01
 _LONGEST_NAME = 103  # bytes of the path of a socket on macOS; Linux takes 107
-# What an answer depends on beside files: settings, where the user's files are, how the network is reached.
+# The inputs of an answer other than files: settings, the paths of the user's files, proxies of the network.
 # Not keys of providers: a shell holds those of many programs, and another value would be another server.
 _PREFIX, _SUFFIXES = "COMMONPLACE_", ("_PROXY", "_proxy")
 _NAMES = frozenset(("HOME", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"))
@@ -41,7 +41,7 @@ class Unanswered(Exception):
 
 
 def address(root: str | os.PathLike[str]) -> str | None:
-    """Return the path of the socket of a workspace's server; None where there can be none."""
+    """Return the path of the socket of a workspace's server; None if it cannot have one."""
     folder = _folder()
     if folder is None:
         return None
@@ -116,7 +116,7 @@ def _folders() -> list[str]:
 
 
 def _is_own(folder: str) -> bool:
-    """Whether a folder is this user's alone."""
+    """Return True if a folder belongs to this user alone."""
     try:
         found = os.lstat(folder)
     except OSError:
@@ -128,7 +128,7 @@ def _is_own(folder: str) -> bool:
 
 
 def connect(root: str | os.PathLike[str], wait_s: float = 1.0) -> _socket.socket | None:
-    """Return a connection to the server of a workspace; None where none listens."""
+    """Return a connection to the server of a workspace; None if no server listens."""
     path = address(root)
     if path is None or not os.path.exists(path):
         return None
@@ -136,7 +136,7 @@ def connect(root: str | os.PathLike[str], wait_s: float = 1.0) -> _socket.socket
 
 
 def reach(path: str, wait_s: float) -> _socket.socket | None:
-    """Return a connection to a socket; None where nobody listens, or not this user."""
+    """Return a connection to a socket; None without a listener, or with one of another user."""
     connection = _socket.socket(_socket.AF_UNIX)
     connection.settimeout(wait_s)
     try:
@@ -203,8 +203,8 @@ def exchange(connection: _socket.socket, sent: bytes, wait_s: float) -> bytes:
         connection.close()
 
 
-def ask(connection: _socket.socket, sent: bytes, wait_s: float) -> Any:  # noqa: ANN401 - what the door answers
-    """Send a line and return what is answered, read as JSON. Raises Unanswered."""
+def ask(connection: _socket.socket, sent: bytes, wait_s: float) -> Any:  # noqa: ANN401 - the handler's answer
+    """Send a line and return the answer, read as JSON. Raises Unanswered."""
     import json
 
     try:
@@ -233,7 +233,7 @@ def launch(root: str | os.PathLike[str]) -> int | None:
     """
     if address(root) is None:
         return None
-    # Who starts it is nobody to those that it serves, who say themselves as whom they come.
+    # The starter's agent does not count: each client names its own.
     environment = {name: _value(name) for name in os.environ if name not in _NOT}
     # Nothing is imported from the folder that a program happens to be started in.
     entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
@@ -252,7 +252,7 @@ def launch(root: str | os.PathLike[str]) -> int | None:
 
 
 def connect_or_launch(root: str | os.PathLike[str], wait_s: float = START_WAIT_S) -> _socket.socket | None:
-    """Return a connection to the server of a workspace, started if none runs; None where that fails."""
+    """Return a connection to the server of a workspace, started if necessary; None if that fails."""
     connection = connect(root)
     if connection is not None:
         return connection

@@ -1,4 +1,4 @@
-"""A server that programs of this user reach over a Unix socket, and that ends by itself when nobody does.
+"""A server that programs of this user reach over a Unix socket, and that ends by itself when unused.
 
 `mcp` and hooks start one, so that the models are loaded once for all of them. A connection has a thread. Each
 agent has a memory with its own settings, opened anew where a settings file changes; the models behind them
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 MOST = 128  # connections at once; a program that is one too many works by itself
 MOST_AGENTS = 32  # whose memories are open at once
 HELLO_S = 5.0  # until a connection says what it wants
-_LOOKS_S = 1.0  # between two looks whether anybody is left
-_ENDS_S = 10.0  # for what is being answered when a server ends
-_WAITING = 64  # connections that nobody has taken yet
+_LOOKS_S = 1.0  # between two checks for connections
+_ENDS_S = 10.0  # for requests in progress when a server ends
+_WAITING = 64  # connections that are not accepted yet
 MCP, STATUS, RETIRE = "mcp", "status", "retire"
-# What of a request says which memory is asked, and in which manner: whether somebody named the workspace.
+# The fields of a request that select the memory and its manner, such as whether the workspace was named.
 ASKED = ("named", "beside", "everything", "alone", "structured")
-# What answers a call: a value, written as JSON, or a `Reply`.
+# The handler of a call: returns a value, written as JSON, or a `Reply`.
 Door = Callable[["Service", Mapping[str, Any]], object]
 
 
@@ -48,7 +48,7 @@ class Reply(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What a program wants: a door by its name, of which workspace, as whom, and with what."""
+    """A program's call: the name of a handler (`door`), the workspace, the agent, and the request."""
 
     door: str
     root: str
@@ -57,18 +57,18 @@ class Call(NamedTuple):
 
 
 class Services:
-    """The memories that are asked by way of one workspace, one for each caller; safe from any thread."""
+    """The memories reached by way of one workspace, one for each caller; safe from any thread."""
 
     def __init__(self, make: Callable[[str, Mapping[str, Any]], Service]) -> None:
-        """`make` makes what serves an agent, by its name and what it asks for beside that.
+        """`make` makes the service of an agent, by its name and the further fields of its request.
 
-        It raises ConfigError for what cannot be served, and AccessDenied for what that agent may not read.
+        It raises ConfigError if that cannot be served, and AccessDenied if that agent may not read it.
         """
         self._make, self._lock = make, threading.Lock()
         self._of: dict[str, Service] = {}
 
     def of(self, agent: str, request: Mapping[str, Any]) -> Service:
-        """Return what serves an agent that asks this. Raises as `make` does."""
+        """Return the service for an agent and its request. Raises as `make` does."""
         asked = {name: request[name] for name in ASKED if request.get(name)}
         key = json.dumps([agent, asked], sort_keys=True)
         with self._lock:
@@ -103,10 +103,10 @@ class LocalServer:
         self._path = ""
 
     def listen(self, *, waits: Callable[[], None] | None = None) -> bool:
-        """Take the socket; False where another server has it, or where there can be none.
+        """Take the socket; return False if another server has it, or if there can be no socket.
 
-        With `waits` one that a program started is asked to end, and waited for; `waits` is called now and
-        then meanwhile, and raises what ends that.
+        With `waits`, ask a server that a program started to end, and wait for it; `waits` is called now and
+        then meanwhile, and raises to stop the wait.
         """
         path = local.address(self.root)
         if path is None:
@@ -140,13 +140,13 @@ class LocalServer:
         """Load the models in a thread: whoever started this server asks soon."""
 
         def load() -> None:
-            with suppress(CommonplaceError):  # who asks is told
+            with suppress(CommonplaceError):  # the first caller gets the error
                 self._services.of("", {"structured": False}).warm()
 
         threading.Thread(target=load, name="commonplace-warm", daemon=True).start()
 
     def serve(self) -> None:
-        """Answer until nobody has been there for long, or `end` is called, or the workspace is gone."""
+        """Answer until the server is unused for long, `end` is called, or the workspace is gone."""
         assert self._listener is not None
         try:
             while not self._ended.is_set() and not self._is_over():
@@ -160,7 +160,7 @@ class LocalServer:
 
     @contextmanager
     def beside(self, waits: Callable[[], None]) -> Iterator[None]:
-        """Serve in a thread, as long as the block runs; nothing where the socket cannot be had.
+        """Serve in a thread, as long as the block runs; do not serve if the socket cannot be had.
 
         `waits` is that of `listen`.
         """
@@ -202,13 +202,13 @@ class LocalServer:
         self._services.close()
 
     def _is_alone(self) -> bool:
-        """Whether its files are its own still: where somebody removed them, another may have made some."""
+        """Return True if its files are still its own: once removed, they may be those of another server."""
         with suppress(OSError):
             return os.lstat(f"{self._path}.lock").st_ino == self._lock_number
         return False
 
     def _is_over(self) -> bool:
-        """Whether nobody needs this server, or could find it."""
+        """Return True if the server is unused for long, or cannot be found any more."""
         if not os.path.isdir(self.root):
             return True
         with self._changed:
@@ -257,7 +257,7 @@ class LocalServer:
             self._release(connection)
 
     def _result(self, call: Call) -> object:
-        """What a door answers; what goes wrong in it is an answer, too."""
+        """Return the answer of a handler; an error in it becomes an answer, too."""
         if call.door == STATUS:
             return self.status()
         if call.door == RETIRE:
@@ -311,7 +311,7 @@ def _write(sink: IO[bytes], answer: object) -> None:
 
 
 def _read(line: bytes) -> Call | None:
-    """Read the first line of a connection; None for what is no call."""
+    """Read the first line of a connection; None if it is not a call."""
     try:
         door, root, agent, request = json.loads(line)
     except (ValueError, TypeError, RecursionError):

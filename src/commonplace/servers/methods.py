@@ -1,4 +1,4 @@
-"""What a server serves: one memory; the table of methods, and what each of them answers from it."""
+"""The service of one memory to clients: the table of methods, and their answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 
-# What is heavy, such as a search, passes a lane of this width; what is light, as reading a note is, need not.
+# The limit of heavy messages, such as searches; light ones, such as reading a note, need not pass it.
 LANE = max(2, os.cpu_count() or 2)
 WRITES = 16  # entries that are written at once: those that wait share a write
 _LIGHT = ("memory_get", "memory_timeline", "memory_status")
@@ -82,11 +82,11 @@ class Service:
         structured: bool = False,
         place: Place | None = None,
     ) -> None:
-        """Serve what `open_memory` opens.
+        """Serve the memory that `open_memory` opens.
 
-        `agent` is who asks where a client does not say; `tell` is called with what goes wrong inside. Where
-        `stamp` differs from what it was, as of a settings file that changed, the memory is opened anew. With
-        `structured` tools answer with JSON beside the text, which some clients show their models instead.
+        `agent` is the caller if a client names no other; `tell` is called with internal errors. When `stamp`
+        differs from its last value, as after a settings file changed, the memory is opened anew. With
+        `structured` tools answer with JSON and text; some clients show their models the JSON instead.
         """
         self.agent, self.tell, self.structured, self.place = agent, tell, structured, place
         self.lane, self.entries = threading.BoundedSemaphore(LANE), threading.BoundedSemaphore(WRITES)
@@ -99,7 +99,7 @@ class Service:
         self._warming = threading.Lock()
 
     def lane_of(self, message: object) -> AbstractContextManager[object]:
-        """What a message has to pass before it is answered."""
+        """Return the limit that a message has to pass before it is answered."""
         if is_entry(message):
             return self.entries
         return self.lane if is_heavy(message) else nullcontext()
@@ -146,15 +146,15 @@ class Service:
             refresh(self.memory)
 
     def is_warm(self, wait_s: float) -> bool:
-        """Whether `warm` is done, which is begun if it was not, so long from now at the latest."""
+        """Return True if `warm` is done within so many seconds; start it if necessary."""
         if not self._warmed.is_set():
             threading.Thread(target=self.warm, name="commonplace-warm", daemon=True).start()
         return self._warmed.wait(wait_s)
 
     def warm(self) -> None:
-        """Load what the first question would have to wait for: the program, the index, a model in here.
+        """Load the program, the index and a local model, so that the first question need not wait for them.
 
-        What goes wrong is left for the first question, which has somebody to tell it to.
+        Errors are left for the first question, which can report them.
         """
         with self._warming:
             if not self._warmed.is_set():
@@ -198,7 +198,7 @@ class Offered(NamedTuple):
 
 
 def is_heavy(message: object) -> bool:
-    """Whether a message, or one of a batch, takes long to answer: what searches or writes."""
+    """Return True if a message, or one of a batch, takes long to answer: if it searches or writes."""
     for one in message if isinstance(message, list) else [message]:
         method, name = mapping(one).get("method"), mapping(one, "params").get("name")
         if method == "prompts/get" or (method == "tools/call" and name not in _LIGHT):
@@ -207,7 +207,7 @@ def is_heavy(message: object) -> bool:
 
 
 def is_entry(message: object) -> bool:
-    """Whether a message writes an entry, which does not wait behind searches."""
+    """Return True if a message writes an entry, which does not wait behind searches."""
     name = mapping(message, "params").get("name")
     return name == "memory_write" and mapping(message).get("method") == "tools/call"
 
@@ -215,7 +215,7 @@ def is_entry(message: object) -> bool:
 def respond(
     message: object, connection: Connection, service: Service, exchange: Exchange = ALONE
 ) -> object | None:
-    """Answer a message, or each of a batch; None where nothing is to be answered."""
+    """Answer a message, or each of a batch; None if no answer is due."""
     if not isinstance(message, list):
         return _answer(message, connection, service, exchange)
     if connection.version not in BATCHED:
@@ -227,7 +227,7 @@ def respond(
 
 
 def _answer(message: object, connection: Connection, service: Service, exchange: Exchange) -> Result | None:
-    """Answer one message; nothing answers a notification. Whatever goes wrong is an answer, too."""
+    """Answer one message; None for a notification. Any error becomes an answer, too."""
     try:
         request = read(message, connection, exchange)
         if request is None or request.id is None:
@@ -323,7 +323,7 @@ def _list_tools(service: Service, request: Request) -> Result:
 
 def described(tool: Tool) -> Result:
     """Return a tool as clients list it."""
-    # What is not said is taken as false for reading only, and as true for what destroys.
+    # Clients take a missing readOnlyHint as false, and a missing destructiveHint as true.
     hints = {"readOnlyHint": True} if tool.read_only else {"destructiveHint": tool.destructive}
     meta = {"_meta": _META[tool.name]} if tool.name in _META else {}
     return {
@@ -351,7 +351,7 @@ def _call_tool(service: Service, request: Request) -> Result:
     arguments, ask = asking(request, arguments)
 
     def ask_aside(text: str, code: str) -> Said:
-        """Ask outside the lane: a person takes longer than others are to wait."""
+        """Ask without holding the semaphore: a person takes longer than others are to wait."""
         assert ask is not None
         service.lane.release()
         try:

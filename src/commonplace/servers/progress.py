@@ -1,7 +1,7 @@
-"""Progress of a request that takes long: once a second its client is told how far the work has come.
+"""Progress of a slow request: once a second its client is notified how far the work has come.
 
 https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress. The number is of seconds,
-since nobody knows how many there will be; the message names what is being done.
+since their total is unknown; the message names the current work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STAGES = {"files": "reading files", "vectors": "embedding passages"}
 
 
 def token(params: object) -> int | str | None:
-    """Return what a client wants to be told of progress by; None where it does not."""
+    """Return the token of a client's progress notifications; None if it wants no progress."""
     found = mapping(params, "_meta").get("progressToken")
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 
@@ -57,4 +57,4 @@ def reported(request: Request) -> Iterator[None]:
             yield
         finally:
             over.set()
-            telling.join()  # nothing may come after the answer
+            telling.join()  # the answer must come last

@@ -1,8 +1,8 @@
-"""The Model Context Protocol as values: messages read, requests answered, nothing sent or received.
+"""The Model Context Protocol as values: messages read, requests answered, without input or output.
 
 https://modelcontextprotocol.io/specification: JSON-RPC 2.0 in two manners. Up to 2025-11-25 a connection
 opens with `initialize`; from 2026-07-28 on there is no handshake, every request says in `params._meta` which
-revision it speaks. A server may be asked in either manner, message by message.
+revision it speaks. A server accepts either manner, message by message.
 
 Questions to the person behind a client: up to 2025-11-25 the server sends a request of its own
 (`elicitation/create`) and waits (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation).
@@ -41,7 +41,7 @@ Result = dict[str, Any]
 
 
 class Refusal(Exception):
-    """What a request is answered with where it cannot be served: a code, a message, data."""
+    """The error that answers a request that cannot be served: a code, a message, data."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class InputRequired(Exception):
 
 @dataclass(slots=True)
 class Connection:
-    """What a handshake settled: the revision, the name of the client, whether it asks people.
+    """The result of a handshake: the revision, the name of the client, whether it asks people.
 
     `announces` says that the transport can tell the client of changes unasked.
     """
@@ -70,7 +70,7 @@ class Connection:
 
 
 class Exchange(NamedTuple):
-    """What else goes on while a request is answered, as far as its transport can.
+    """Further communication while a request is answered, as far as its transport can.
 
     `ask` shows the person behind the client a question, `notify` sends the client a notification, `wanted`
     says whether the answer still is.
@@ -101,7 +101,7 @@ class Request(NamedTuple):
 
     @property
     def modern(self) -> bool:
-        """Whether it says itself what it speaks."""
+        """Return True if the request itself names its revision."""
         return self.version in MODERN
 
 
@@ -151,7 +151,7 @@ def require(valid: bool, code: int, message: str) -> None:
 
 
 def read(message: object, connection: Connection, exchange: Exchange = ALONE) -> Request | None:
-    """Read a request or a notification; None for an answer, since nothing was asked. Raises Refusal."""
+    """Read a request or a notification; None for an answer, which is not expected here. Raises Refusal."""
     fields = mapping(message)
     require(fields.get("jsonrpc") == "2.0", INVALID, 'a message is an object with "jsonrpc": "2.0"')
     if "method" not in fields and ("result" in fields or "error" in fields):
@@ -174,7 +174,7 @@ def read(message: object, connection: Connection, exchange: Exchange = ALONE) ->
 
 
 def elicits(capabilities: object) -> bool:
-    """Whether a client says that it shows people questions, with a form to answer them."""
+    """Return True if a client says that it shows people questions, with a form to answer them."""
     elicitation = mapping(capabilities).get("elicitation")
     return elicitation == {} or isinstance(mapping(elicitation).get("form"), dict)
 
@@ -186,7 +186,7 @@ def unsupported(version: str) -> Refusal:
 
 
 def client_name(info: object) -> str:
-    """Return the name of a client as it is noted: in ASCII, where no letter looks like another."""
+    """Return the name of a client in ASCII, where no letter looks like another."""
     name = mapping(info).get("name")
     letters = name if isinstance(name, str) else ""
     plain = (c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in letters)
@@ -216,13 +216,13 @@ def question(text: str, version: str) -> Result:
 
 
 def said(answer: object) -> Said:
-    """Return what a person did; whatever is neither a yes nor a no is no answer."""
+    """Return a person's action; any answer but accept or decline counts as cancel."""
     action = mapping(answer).get("action")
     return action if action in ("accept", "decline") else "cancel"
 
 
 def asking(request: Request, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], Ask | None]:
-    """Return the arguments of a tool, and what asks the person behind it; None where nobody can be asked."""
+    """Return the arguments of a tool, and a function that asks its person; None if that is impossible."""
     if not request.elicits:
         return arguments, None
     if not request.modern:
@@ -243,7 +243,7 @@ class Questions:
     """The questions of one server that wait for an answer; used from any thread."""
 
     def __init__(self, most: int) -> None:
-        """Let so many wait at once; nobody is asked any more then."""
+        """Let so many questions wait at once; further ones are not sent."""
         self._most = most
         self._answers: dict[str, object] = {}  # by id; None while it waits
         self._changed = threading.Condition()

@@ -1,8 +1,8 @@
 """`mcp` as a thin relay between a client and the warm server of the workspace.
 
 A server may end while its client lives: it was killed, or another one took its place. The relay then finds
-or starts another, repeats the client's handshake there, and asks again what was being asked. A call that may
-have written something is not repeated: its client is told that it may or may not have been done.
+or starts another, repeats the client's handshake there, and repeats the pending requests. A call that may
+have written something is not repeated: its client learns that it may or may not have been done.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _INTERNAL = -32603
 def serve(root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> int | None:
     """Relay the client at the other end of standard input until that ends; return the exit code.
 
-    None where there is no server to relay to, and with `start` none can be had. `asked` is what the server is
-    told beside workspace and agent. Raises ConfigError for what cannot be served.
+    Return None without a running server; with `start`, if it cannot be started. `asked` are further fields of
+    the request to the server. Raises ConfigError if it cannot be served.
     """
     relay = Relay(root, agent, asked, start=start)
     if not relay.connect():
@@ -52,7 +52,7 @@ class Relay:
     """One client and the server that it is connected to."""
 
     def __init__(self, root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> None:
-        """Bind to a workspace; with `start` a server is started where none runs."""
+        """Bind to a workspace; with `start`, start a server if it does not run."""
         self._hello = local.line("mcp", root, agent, asked)
         self._root = root
         self._start = start
@@ -82,7 +82,7 @@ class Relay:
         return False
 
     def _introduced(self, connection: _socket.socket) -> dict[str, Any]:
-        """Say what is wanted, and return what the server says to it; nothing where it ends instead."""
+        """Send the opening request and return the server's answer; empty if the connection ends instead."""
         try:
             connection.settimeout(_READY_S)
             connection.sendall(self._hello)
@@ -170,7 +170,7 @@ class Relay:
         return bool(part)
 
     def _renew(self) -> None:
-        """Go on with another server: greet it as the client did, and ask again what may be asked twice."""
+        """Go on with another server: greet it as the client did, and repeat requests that allow it."""
         assert self._server is not None
         self._server.close()
         self._server = None
@@ -207,7 +207,7 @@ class Relay:
 
 
 def _parsed(line: bytes) -> Any:  # noqa: ANN401 - JSON
-    """A message; None for a line that is none, or is too long to look into."""
+    """Return a message; None for a line that is not JSON, or is too long to look into."""
     try:
         return json.loads(line) if len(line) <= LONGEST else None
     except (ValueError, RecursionError):
@@ -215,7 +215,7 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401 - JSON
 
 
 def _id_of(message: Any) -> str:  # noqa: ANN401 - JSON
-    """The id of a message as JSON, so that 1 and "1" are two; empty for none."""
+    """Return the id of a message as JSON, so that 1 and "1" differ; empty if it is missing."""
     id_ = message.get("id") if isinstance(message, dict) else None
     return json.dumps(id_) if isinstance(id_, int | str) and not isinstance(id_, bool) else ""
 

@@ -1,7 +1,7 @@
 """Notes as resources: MEMORY.md is listed, every other one is reached by the template of their addresses.
 
-Clients put what is listed before models: one makes a tool of each resource and sends all the names to its
-provider, so the names of notes are no list.
+Clients show listed resources to models: a client makes a tool of each and sends all the names to its
+provider, so notes are not listed by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def names(workspace: Workspace) -> list[str]:
 
 
 def listed(workspace: Workspace) -> list[dict[str, Any]]:
-    """Return the long-term memory of a workspace as clients list it; nothing where there is none."""
+    """Return the long-term memory of a workspace as clients list it; empty if it is missing."""
     path = os.path.relpath(workspace.memory_file, workspace.root)
     try:
         size = workspace.files.stat(path).st_size if workspace.files.is_file(path) else None
@@ -100,7 +100,7 @@ def paths(memory: Memory, collection: str) -> list[str]:
 
 
 def _parts(collection: str) -> tuple[str, str]:
-    """What the references of a collection begin with to name its workspace, and its name there."""
+    """Return the prefix by which a collection's references name its workspace, and its name there."""
     workspace, colon, own = collection.rpartition(":")
     return workspace + colon, own
 

@@ -1,7 +1,7 @@
 """A server from its address to its end: bound, recorded, warmed, and ended with what it was doing done.
 
-A client that opens connections and sends nothing whole would hold them, and their descriptors, for ever. So
-there is a bound on how many are open, and how long the request of each may take to arrive; where there are
+A client that opens connections without completing a request would hold them, and their descriptors, for ever.
+So the number of open connections is bounded, and the time in which a request must arrive; if there are
 too many, the one that has waited longest for its request makes room.
 """
 
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
-_WAITING = 128  # connections that nobody has taken yet
+_WAITING = 128  # connections that are not accepted yet
 
 
 class Address(NamedTuple):
     """Where to listen, which token to ask for, and further host names of this machine.
 
-    The token is that of `token_file`, of the environment, or of `own_token`, a file that is made where it is
-    missing, or `anew`; with none of them no token is asked for. Of one that is named, which others may have
-    as well, that of a `part` is asked for, if there is one.
+    The token is that of `token_file`, of the environment, or of `own_token`, a file that is made if it is
+    missing, or `anew`; without any of them no token is required. Of a named token, which others may have as
+    well, the derived token of a `part` is required, if that is set.
     """
 
     host: str
@@ -83,10 +83,10 @@ def serve(
     asked: Mapping[str, Any] | None = None,
     examine: Examine = lambda online: (),
 ) -> None:
-    """Serve until a signal comes; `tell` is called once clients can connect, `apart` and `beside` are
-    those of `http.build`, `examine` is that of `api.site`.
+    """Serve until a signal comes; `tell` is called once clients can connect. Further arguments are those of
+    `http.build` and of `api.site`.
 
-    `asked` is noted with the server. Raises ConfigError where that cannot be, with what would help.
+    `asked` is recorded with the server. Raises ConfigError, with a remedy, if it cannot be served.
     """
     daemon.check_alone(workspace, new_token=address.anew)
     place = "" if address.open else address.own_token
@@ -151,7 +151,7 @@ def serve(
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=FINISH_S,
-                backlog=1,  # asyncio takes so many at a time, before the bound on connections is asked
+                backlog=1,  # asyncio takes so many at a time, before the bound on connections is checked
             )
             if detached:  # in the foreground `tell` says so
                 log.info("serving at %s", running.url)
@@ -261,7 +261,7 @@ class _Server(uvicorn.Server):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that is opened through the door: for its owner's eyes, and through no link."""
+    """A log opened by `paths.root_of`: for its owner's eyes, and through no link."""
 
     def _open(self) -> TextIOWrapper:
         path, flags = self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT
@@ -365,7 +365,7 @@ class Bounded(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client is to send something before anything can be answered."""
+        """Return True if the client still has to send a request."""
         return self._timer is not None
 
     def _wait(self) -> None:
@@ -386,7 +386,7 @@ class Bounded(H11Protocol):
             self._timer = None
 
     def _end(self) -> None:
-        """End the connection at once: a client that sends nothing needs no answer either."""
+        """End the connection at once: a client that sends no request needs no answer."""
         self._stop()
         self.connections.discard(self)
         self.transport.abort()

@@ -1,7 +1,7 @@
 """The protocol over standard input and output: a message a line, until the input ends.
 
-What needs the memory is answered by threads, those for searches and changes apart from those for the rest: a
-slow search holds up nothing but itself, and many of them no note that is to be read.
+Requests that need the memory are answered by threads, with separate ones for searches and changes: a slow
+search delays no other request, and many searches do not delay the reading of a note.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Server:
             return self._changed.wait_for(lambda: not self._waiting, deadline_s)
 
     def close(self) -> None:
-        """Let the threads go; nothing is answered any more."""
+        """Let the threads go; further requests are not answered."""
         with self._changed:
             for lane in self._lanes.values():
                 for _ in range(lane.workers):
@@ -157,7 +157,7 @@ class Server:
         try:
             workspace = self._service.memory.workspace
         except CommonplaceError:
-            return  # who asks for the list is told
+            return  # a request for the list gets the error
         listed = resources.names(workspace)
         while not self._ended.wait(LOOKS_S):
             if (now := resources.names(workspace)) != listed:
@@ -205,7 +205,7 @@ class Server:
                     self._changed.notify_all()
 
     def _exchange(self, request: _Request, lane: _Lane) -> Exchange:
-        """What else goes on with the client while a request is answered."""
+        """Return the further communication with the client while a request is answered."""
 
         def notify(message: Result) -> None:
             self._send(message if request.wanted else None)
@@ -230,7 +230,7 @@ class Server:
                 lane.workers += 1
 
     def _send(self, message: object | None) -> None:
-        """Write a message, unless it is None."""
+        """Write a message; skip None."""
         if message is None:
             return
         line = protocol.encode(message) + b"\n"

@@ -1,10 +1,10 @@
 """Browsers that are let in by a code that works once, with a cookie and a key until the server ends.
 
-Who has the token of the server can make a code. Who also has the server's own key, which lies with the user's
-settings, is a program of the user: the browser that it lets in may do what reaches beyond the workspace.
+A program with the token of the server can make a code. With the server's own key as well, which lies with the
+user's settings, it is a program of the user: the browser that it lets in may reach beyond the workspace.
 
-A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So it does
-not let in alone: the key, which pages keep in what belongs to one port (localStorage) and send in a header,
+A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So the
+cookie is not enough: the key, which pages keep in storage of one port (localStorage) and send in a header,
 must come with it. No page of another origin can read the key or send that header.
 """
 
@@ -25,7 +25,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Visit(NamedTuple):
-    """What a browser is let in with: the value of its cookie, and the key."""
+    """The credentials of an admitted browser: the value of its cookie, and the key."""
 
     cookie: str
     key: str
@@ -66,7 +66,7 @@ class Visitors:
         return code
 
     def enter(self, code: str) -> Visit | None:
-        """Use a code up; None for one that is used, too old or none."""
+        """Use a code up; return None if it is used, too old or unknown."""
         with self._lock:
             found = self._codes.pop(_digest(code), None)
             if found is None or found.until < self._clock():
@@ -77,9 +77,9 @@ class Visitors:
         return visit
 
     def admit(self, method: str, headers: Mapping[str, str]) -> Visitor | None:
-        """Return the browser that asks, None for one that is not in, or that asks for another's page.
+        """Return the browser that sends a request; None if it is not admitted, or another's page sends it.
 
-        What changes anything must come from a page of this server.
+        Requests that change anything must come from a page of this server.
         """
         pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         cookie = next((value for name, _, value in pairs if name == self.cookie), "")
@@ -91,7 +91,7 @@ class Visitors:
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
-    """Whether a request says that a page of this very server, its port included, sends it."""
+    """Return True if a request says that a page of this very server, its port included, sends it."""
     host = headers.get("host", "").lower()
     return bool(host) and headers.get("origin", "").lower() in (f"http://{host}", f"https://{host}")
 
@@ -101,7 +101,7 @@ def _digest(text: str) -> bytes:
 
 
 def _make_room(held: dict[bytes, Code] | dict[bytes, Visitor], most: int, is_own: bool) -> None:
-    """Let the oldest of a kind go where there are too many: the token alone ends nothing of the user's."""
+    """Drop the oldest of a kind if there are too many: the token alone ends no visit of the user's own."""
     same = [digest for digest, one in held.items() if one.is_own == is_own]
     for digest in same[: max(0, len(same) + 1 - most)]:
         del held[digest]

@@ -1,4 +1,4 @@
-"""Processes that answer searches beside a server, since Python runs one thread of a process at a time.
+"""Processes that answer searches for a server, since Python runs one thread of a process at a time.
 
 A worker is this program once more. It reads a line for each search from standard input, the message with who
 asks which memory, and writes the answer as a line, until its input ends or it has rested. Workers are started
@@ -41,7 +41,7 @@ Operate = Callable[["Service", str, Mapping[str, Any]], object]
 
 
 def can_answer(message: object) -> bool:
-    """Whether a worker may answer a message: a search, which changes no note and asks no person."""
+    """Return True if a worker may answer a message: a search, which changes no note and asks no person."""
     method, name = mapping(message).get("method"), mapping(message, "params").get("name")
     is_search = method == "prompts/get" or (method == "tools/call" and name == "memory_search")
     return is_search and id_of(message) is not None
@@ -70,11 +70,11 @@ class Workers:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is one."""
+        """Return True if any worker runs."""
         return bool(self._all)
 
     def start(self, place: Place) -> None:
-        """Start those that are missing, beside what is going on, with the memory of a place loaded."""
+        """Start the missing workers in the background, with the memory of a place loaded."""
         with self._lock:
             waits = self._is_starting or self._over or time.monotonic() < self._next
             if waits or len(self._all) >= self.most:
@@ -102,7 +102,7 @@ class Workers:
                 self.close()
 
     def answer(self, place: Place, connection: Connection, message: object) -> object | None:
-        """Return the answer of a worker; None where none is free, or it ended meanwhile."""
+        """Return the answer of a worker; None if all are busy, or it ended meanwhile."""
         try:
             call = _call(place, connection, message)
         except RecursionError:  # read in the end, and one list deeper in here
@@ -152,7 +152,7 @@ class _Worker:
         assert source is not None
         assert sink is not None
         end = time.monotonic() + wait_s
-        os.set_blocking(sink.fileno(), False)  # one that hangs reads nothing either
+        os.set_blocking(sink.fileno(), False)  # a worker that hangs does not read either
         left = memoryview(call)
         while left:
             _wait(sink, select.POLLOUT, end)
@@ -198,9 +198,9 @@ def _call(place: Place, connection: Connection, message: object) -> bytes:
 def work(
     services_of: Callable[[str], Services], operate: Operate, source: IO[bytes], sink: IO[bytes]
 ) -> None:
-    """Answer the calls of a server, until it ends or has none for long.
+    """Answer the calls of a server, until it ends or sends no call for long.
 
-    `services_of` makes what serves those who come by way of a workspace; `operate` runs an operation of
+    `services_of` makes the services of callers by way of a workspace; `operate` runs an operation of
     `/api` by its name and values.
     """
     os.nice(_NICE)

@@ -87,7 +87,7 @@ class Observer:
     def __init__(self, settings: Settings, root: Path | None = None) -> None:
         """Take the settings, and the workspace that paths are shown relative to."""
         self._settings, self._root = settings, root
-        self._sessions: OrderedDict[str, set[str]] = OrderedDict()  # the kinds of failures of each
+        self._sessions: OrderedDict[str, set[str]] = OrderedDict()  # noted kinds of failures of each
         self._last: dict[str, str] = {}
         self._lock = threading.Lock()
 

@@ -41,7 +41,7 @@ def _clients(call: Call) -> object:
 
 
 def _place(call: Call, one: Any) -> dict[str, object]:  # noqa: ANN401 - a `Standing`
-    """Where something of ours stands, and whether it leads to this workspace."""
+    """Return the place of our entry, and the other workspaces that it leads to."""
     root = os.path.realpath(call.memory.workspace.root)
     folders = {argv[argv.index("-w") + 1] for argv in one.ours.values() if "-w" in argv[:-1]}
     others = sorted(paths.shown(folder) for folder in folders if os.path.realpath(folder) != root)

@@ -60,7 +60,7 @@ def refusals(*statuses: int) -> dict[str, Any]:
 def parameters(
     where: str, described: Mapping[str, schema.Schema], required: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """Describe what stands in a query or in headers; of a list each value is a parameter of that name."""
+    """Describe the parameters of a query or of headers; each value of a list is a parameter of that name."""
     return [
         {"name": name, "in": where, "required": name in required, "schema": one}
         for name, one in described.items()

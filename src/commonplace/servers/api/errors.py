@@ -1,4 +1,4 @@
-"""What goes wrong, as all answers of `/api` say it: `{"error": {"code", "message", "remedy"}}`, a status."""
+"""The errors of `/api`, all of one shape: `{"error": {"code", "message", "remedy"}}`, with a status."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def response(refused: Refused) -> Response:
 
 
 def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused:
-    """Return what a client is told of an error: no secret, and no folder around the workspace."""
+    """Return the refusal that a client gets for an error: no secret, and no folder around the workspace."""
     if isinstance(error, Refused):
         return error
     from commonplace.storage.undo import NotUndone
@@ -142,7 +142,7 @@ def _hidden(value: Any, folders: Sequence[str]) -> Any:  # noqa: ANN401 - whatev
 
 
 def _folders(root: os.PathLike[str] | str) -> Iterator[str]:
-    """Folders whose place on this machine is nobody's business, the innermost first."""
+    """Yield the folders whose paths stay hidden from clients, the innermost first."""
     yield from dict.fromkeys((os.path.realpath(root), os.fspath(root)))
     for folder in (paths.user_cache_dir(), paths.user_config_dir()):
         yield os.fspath(folder)

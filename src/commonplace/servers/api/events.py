@@ -1,9 +1,9 @@
-"""What is done in the memory, as it happens: server-sent events.
+"""The activities in the memory, as they happen: server-sent events.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-The last ones are kept without the words of questions, so that what is forgotten is not told again; a client
-that was away gets those behind the `Last-Event-ID` it names.
+The last ones are kept without the words of questions, so that forgotten text is not sent again; a client
+that was away gets those after the `Last-Event-ID` it names.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Listener:
     """One client that listens, in the loop that serves it."""
 
     def __init__(self) -> None:
-        """Hear nothing yet."""
+        """Start without events."""
         self._loop = asyncio.get_running_loop()
         self._first: asyncio.Future[list[Event]] = self._loop.create_future()
         self._waiting: asyncio.Queue[Event | None] = asyncio.Queue(MOST_WAITING)
@@ -92,7 +92,7 @@ class Listener:
         return await self._first
 
     async def next(self) -> Event | None:
-        """Return the next event; None for the end. Raises TimeoutError where none comes for long."""
+        """Return the next event; None for the end. Raises TimeoutError if it does not come for long."""
         return await asyncio.wait_for(self._waiting.get(), LIVES_S)
 
 
@@ -104,7 +104,7 @@ class Feed:
         self._service, self._follow = service, follow
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._name = secrets.token_hex(4)  # of this server: numbers of another one mean nothing here
+        self._name = secrets.token_hex(4)  # of this server: numbers of another server are unknown here
         self._number = 0
         self._kept: deque[Event] = deque(maxlen=MOST_KEPT)
         self._listeners: list[Listener] = []
@@ -132,7 +132,7 @@ class Feed:
             return listener
 
     def _begin(self) -> None:
-        """Greet who waited for it: whatever is done from here on is told."""
+        """Greet the listeners that waited for the start: they get every activity from here on."""
         with self._lock:
             self._has_begun = True
             early, self._early = self._early, []
@@ -140,7 +140,7 @@ class Feed:
                 listener.greet(self._since(last))
 
     def _since(self, last: str) -> list[Event]:
-        """What came behind an id; an event that says so where that is not known any more."""
+        """Return the events after an id; a `reset` event if the id is no longer known."""
         hello = Event(self._number, "ready", {})
         if not last:
             return [hello]
@@ -149,7 +149,7 @@ class Feed:
         known = name == self._name and number.isascii() and number.isdigit() and len(number) < 16
         if not known or not first - 1 <= int(number) <= self._number:
             return [Event(self._number, "reset", {})]
-        # Under the id that is known: a break between it and the next one loses nothing.
+        # Under the known id: a break before the next event loses no event.
         return [hello._replace(number=int(number)), *(e for e in self._kept if e.number > int(number))]
 
     @property
@@ -207,7 +207,7 @@ class _Until(threading.Event):
         self._stop, self._service, self._memory = stop, service, memory
 
     def is_set(self) -> bool:
-        """Whether it has come."""
+        """Return True if the end has come."""
         if not super().is_set() and (self._stop.is_set() or self._is_another()):
             self.set()
         return super().is_set()
@@ -220,7 +220,7 @@ class _Until(threading.Event):
     def _is_another(self) -> bool:
         try:
             return self._service.memory is not self._memory
-        except CommonplaceError:  # which the next request is told
+        except CommonplaceError:  # the next request gets the error
             return True
 
 

@@ -28,7 +28,7 @@ PREVIEW_AGAIN = message("preview.again", "ask for the preview again")
 
 
 class Reply(NamedTuple):
-    """What is answered: a value as JSON, the status and further headers."""
+    """An answer: a value as JSON, the status and further headers."""
 
     value: object
     status: int = 200
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def provenance(self) -> Provenance | None:
-        """Who writes: the agent of this server; None for the owner."""
+        """Return the writer: the agent of this server; None for the owner."""
         from commonplace.agent.answers import Caller
 
         return Caller(self.agent).provenance() if self.agent else None
@@ -89,13 +89,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: where, what it takes, what it answers, and what runs it.
+    """An operation of the API: its path, its input, its answer, and the function that runs it.
 
-    `query` and `headers` describe what stands beside a body, by name; `body` an object. `lane` says behind
-    what it waits: what is `light` behind nothing, what is `heavy` behind searches and other changes, an
-    `entry` behind other entries; of what asks a `model`, of examinations and of what is `reading` whole
-    folders, one runs at a time. `owner` is for nobody but the owner. `beyond` is for what reaches beyond the
-    workspace: the command line that does the same, for who may not. A worker may answer a `search`.
+    `query` and `headers` describe the parameters apart from the body, by name; `body` an object. `lane` names
+    the limit to wait for: `light` ones hardly wait, `heavy` ones wait for searches and other changes, an
+    `entry` for other entries; of those that call a `model`, examine, or are `reading` whole folders, one runs
+    at a time. `owner`: only for the owner. `beyond`: it reaches beyond the workspace; the command line that
+    does the same, for callers who may not. A worker may answer a `search`.
     """
 
     method: str
@@ -117,7 +117,7 @@ class Operation:
 
     @property
     def writes(self) -> bool:
-        """Whether it may change notes, of which a preview changes none."""
+        """Return True if it may change notes; a preview changes no note."""
         return self.method != "GET" and not self.path.endswith("/preview")
 
 

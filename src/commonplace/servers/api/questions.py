@@ -1,4 +1,4 @@
-"""What is asked and read: searches, notes, days, sessions, use, the state of all of it."""
+"""Read operations: searches, notes, days, sessions, use, the state of all of it."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ def build(
     examine: Examine = lambda online: (),
     more: Sequence[Resource] = (),
 ) -> list[BaseRoute]:
-    """Make the routes below `/api` for a memory; `examine` is that of `Call`, `more` what answers otherwise.
+    """Make the routes below `/api` for a memory; `examine` is that of `Call`, `more` are further resources.
 
-    What is written the workers `beside` this process find.
+    Each write is settled before its answer, so that the workers of `beside` find it.
     """
     door = _Door(service, beside, examine)
     rows: dict[str, dict[str, Operation]] = {}
@@ -85,7 +85,7 @@ def build(
 
 
 class Resource:
-    """What answers at one path, whatever is asked there: its errors have the one shape."""
+    """The handler of one path, for every method: its errors have the one shape."""
 
     path = ""
     methods: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Resource:
 
 
 class _Nothing(Resource):
-    """Where nothing is."""
+    """The handler of unknown paths."""
 
     methods = ()
 
@@ -126,7 +126,7 @@ class _Nothing(Resource):
 
 
 class _Fixed(Resource):
-    """What is always the same."""
+    """A resource with a constant response."""
 
     methods = ("GET",)
 
@@ -188,10 +188,10 @@ class _Door:
             response = await http.while_connected(answering, request, operation.lane != "light")
         finally:
             job.wanted = False
-        return response if isinstance(response, Response) else Response(status_code=499)  # nobody is there
+        return response if isinstance(response, Response) else Response(status_code=499)  # the client is gone
 
     def _may_hand_on(self, limiter: anyio.CapacityLimiter) -> bool:
-        """Whether workers answer searches, which are started where some wait for others."""
+        """Return True if workers answer searches; start them if searches wait for each other."""
         if self._workers is None or self._service.place is None:
             return False
         if limiter.statistics().tasks_waiting >= workers.CROWD:
@@ -261,7 +261,7 @@ def _answer(
         return errors.response(errors.translated(error, root or "/"))
     except Cancelled:
         return errors.response(Refused(503, message("cancelled", "cancelled")))
-    except Exception as error:  # noqa: BLE001 - its words may be those of a note, and nobody is to read them
+    except Exception as error:  # noqa: BLE001 - its words may be those of a note, and must stay unread
         service.tell(f"{type(error).__name__} while answering {operation.name}")
         return errors.response(Refused(500, message("internal", "internal error")))
     return _response(text, reply.status, reply.headers)
@@ -271,7 +271,7 @@ def _response(text: bytes, status: int, headers: Mapping[str, str] | None = None
     return Response(text, status, {**_NO_STORE, **(headers or {})}, media_type="application/json")
 
 
-# --- what is asked --------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------------
 
 
 def _of_query(request: Request, described: Mapping[str, Schema]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""JSON Schema of what is answered; that of what is asked is in `actions.schema`.
+"""JSON Schema of answers; that of requests is in `actions.schema`.
 
-What answers is described from the very classes that become JSON, by their annotations: what `to_data` shows
-is what stands in a schema.
+Answers are described from the very classes that become JSON, by their annotations: the fields that `to_data`
+shows are the fields of the schema.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def coded(data: object) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _codes(value: object) -> object:
-    """The code of a sentence, or those of several, with None for one without; None for none at all."""
+    """Return the code of a sentence, or those of several, with None for one without; None if all lack one."""
     if isinstance(value, list):
         codes = [_codes(one) for one in value]
         return codes if any(codes) else None
@@ -116,7 +116,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _returned(kind: type, attribute: str) -> object:
-    """What a property returns."""
+    """Return the type of a property's value."""
     return get_type_hints(getattr(kind, attribute).fget, localns=_names())["return"]
 
 

@@ -1,4 +1,4 @@
-"""All that a server has beside the protocol: `/api`, the page, and how browsers get in."""
+"""The routes of a server apart from the protocol: `/api`, the page, and how browsers get in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Site(NamedTuple):
-    """Routes, the paths that ask nobody for a token, the browsers that are in, and the feed of events."""
+    """Routes, the paths that need no token, the browsers that are in, and the feed of events."""
 
     routes: Sequence[BaseRoute]
     open_to_all: Sequence[str]

@@ -21,7 +21,7 @@ def _export(call: Call) -> object:
     form, private = call.values["form"], call.values.get("private", False)
     if form == "zip" and private:
         raise Refused(400, "private: a zip always holds the files as they are")
-    if form == "zip" or private:  # what nobody else is shown over HTTP
+    if form == "zip" or private:  # only for callers who may reach beyond the workspace
         call.check_reach(_EXPORT)
     done = exporting.export(call.memory, form, private=private)
     encoding = "base64" if form == "zip" else "utf-8"

@@ -74,7 +74,7 @@ class Visits(Resource):
         return _json({"key": visit.key}, {"set-cookie": cookie})
 
     def describe(self) -> Mapping[str, Any]:
-        """Its description; no token is asked for."""
+        """Return its description; it needs no token."""
         body = record("code", code=text(most=_LARGEST_CODE))
         done = answer(key=text("Goes with the cookie, in the header X-Commonplace-Key."))
         about = "Exchange a code for a cookie and a key."

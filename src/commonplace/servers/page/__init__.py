@@ -1,4 +1,4 @@
-"""The page of a server: the static files of this folder, with headers that let it reach nothing else."""
+"""The page of a server: the static files of this folder, with headers that let it reach this server only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def files() -> dict[str, tuple[bytes, str]]:
 
 
 def build() -> list[BaseRoute]:
-    """Make the routes of the page, one for each file; there is no other path, so none that leads out."""
+    """Make the routes of the page, one for each file; without other paths, no path leads out."""
     return [Route(path, _answering(*file), methods=["GET"]) for path, file in files().items()]
 
 
