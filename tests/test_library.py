@@ -174,7 +174,7 @@ def test_messages_of_another_form_are_one_clear_line(memory: Memory, root: Path,
 def test_a_model_picks_the_facts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = FakeModel(lambda request: "- The user is a vegetarian.")
     monkeypatch.setattr(fake, "FakeModel", lambda *_: model)
-    with Memory.open(root, overrides={**WORDS, "llm.provider": "fake"}) as memory:
+    with Memory.open(root, overrides={**WORDS, "llm.provider": "fake", "llm.model": "facts"}) as memory:
         (written,) = memory.add(TALK)
         assert "The user is a vegetarian." in memory.get(f"{written.path}#L{written.start_line}").lines[0]
     assert "window" not in today(root)
