@@ -104,8 +104,8 @@ def _forget(call: Call) -> Shown:
     if not shown.places:
         elsewhere = " in this workspace; what is named above is not ours to delete" * bool(shown.unreachable)
         return Shown(shown, None, f"nothing of it is found{elsewhere}", text=listing)
-    question = f"Forget {reports.erasure_count(shown.places)} for good? It cannot be undone."
-    return Shown(shown, carry, "This goes, and cannot be undone", question, text=listing)
+    title = f"Forget {reports.erasure_count(shown.places)} for good"
+    return Shown(shown, carry, title, f"{title}? It cannot be undone.", text=listing)
 
 
 def _forgotten(done: Erasure) -> str:
