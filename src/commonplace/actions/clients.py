@@ -57,10 +57,8 @@ def _install(call: Call) -> Shown:
             raise PreviewOutdated([paths.shown(one.path) for one in steps])
         done = (installing.uninstall if remove else installing.install)(steps, os.environ)
         by_hand = "" if remove else (target.by_hand or {}).get(SCOPE, "")
-        files = tuple(
-            Rewritten(one.what, _shown(one.path), _shown(one.backup)) for one in done if one.changed
-        )
-        return replace(shown, changed=files, by_hand=by_hand)
+        files = [Rewritten(one.what, _shown(one.path), _shown(one.backup)) for one in done if one.changed]
+        return replace(shown, changed=tuple(files), by_hand=by_hand)
 
     if all(one.before == one.after for one in changes):
         return Shown(shown, None, f"{target.title}: nothing would change")
@@ -79,10 +77,8 @@ def _told(done: Entered) -> str:
 
 def _beside(done: Entered) -> list[str]:
     backups = [one.backup for one in done.changed if one.backup]
-    if not backups:
-        return []
     kept = f"{count(len(backups), 'former version')} kept for {KEPT_DAYS} days"
-    return [f"{kept} in {os.path.dirname(backups[0])}"]
+    return [f"{kept} in {os.path.dirname(backups[0])}"] if backups else []
 
 
 INSTALL = Action(

@@ -41,7 +41,7 @@ def _import(call: Call) -> Shown:
     origin = os.fspath(found)
     shown = intake.carry_out(memory, kind.name, origin, kind.read(found), dry_run=True, show=True, now=now)
     does = any(one.outcome in ("new", "changed") or one.added for one in shown.files)
-    does = does or any(one.outcome == "new" for one in shown.settings)
+    does |= any(one.outcome == "new" for one in shown.settings)
 
     def carry() -> Import:
         digest = intake.digest(shown)

@@ -238,5 +238,5 @@ def _unfinished(memory: Memory) -> str:
     from commonplace.edit.forget import journal
     from commonplace.redaction.redact import public
 
-    requests = map(public, journal.describe(memory.workspace))
-    return some([screen.shorten(screen.one_line(words), _LONGEST_NAMED) for words in requests])
+    words = journal.describe(memory.workspace)
+    return some([screen.shorten(screen.one_line(public(one)), _LONGEST_NAMED) for one in words])

@@ -228,5 +228,5 @@ def _list() -> None:
 
 
 def _place(one: Standing) -> str:
-    path = paths.shown(one.edit.path)
-    return f"unreadable: {one.trouble}" if one.trouble else f"{one.edit.what} ({one.scope}): {path}"
+    there = f"{one.edit.what} ({one.scope}): {paths.shown(one.edit.path)}"
+    return f"unreadable: {one.trouble}" if one.trouble else there

@@ -193,8 +193,10 @@ def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
         if name is not None:
             other = selection.select(name, settings.embedding)._replace(fallback=())
             return Trials(probe.embedders(other, opened)[:1])
-        embedding = probe.embedders(settings.embedding, opened)
-        return Trials(embedding, try_llm(root, settings), probe.reranker(settings, opened))
+        return Trials(
+            probe.embedders(settings.embedding, opened), try_llm(root, settings),
+            probe.reranker(settings, opened),
+        )  # fmt: skip
 
 
 def _data(one: Trial, kind: str) -> dict[str, object]:
@@ -236,8 +238,10 @@ class Listed:
 
 def listed(settings: Settings) -> list[Listed]:
     """List embedding providers, rerankers, then language models, each in the order of their table."""
-    rerankers = [*_rerankers(settings.reranking), _llm_as_reranker(settings)]
-    return [*_embedders(settings.embedding), *rerankers, *_llms(settings.llm)]
+    return [
+        *_embedders(settings.embedding), *_rerankers(settings.reranking), _llm_as_reranker(settings),
+        *_llms(settings.llm),
+    ]  # fmt: skip
 
 
 def _embedders(settings: Embedding) -> Iterator[Listed]:
@@ -414,8 +418,10 @@ def _try(root: Path, chosen: Embedding) -> str:
     if tried.trouble:
         raise _refused("embedding", tried)
     name = screen.one_line("/".join(filter(None, (tried.provider, tried.model))))
-    about = f"{tried.dimensions} dimensions, {scripts(tried.scripts)}"
-    return f"{name} answers in {tried.seconds * 1000:,.0f} ms: {about}"
+    return (
+        f"{name} answers in {tried.seconds * 1000:,.0f} ms: {tried.dimensions} dimensions,"
+        f" {scripts(tried.scripts)}"
+    )
 
 
 def _elsewhere(chosen: Embedding) -> str:
@@ -548,8 +554,4 @@ def scripts(names: Collection[str]) -> str:
     return ", ".join(sorted(names, reverse=True))
 
 
-models = Group(
-    "models",
-    commands=(list_, pull, use, test),
-    help="List, fetch, choose and try models.",
-)
+models = Group("models", commands=(list_, pull, use, test), help="List, fetch, choose and try models.")

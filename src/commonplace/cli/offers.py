@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -79,8 +78,8 @@ def _keys(ctx: click.Context) -> Iterable[str]:
 def _sessions(ctx: click.Context) -> Iterable[str]:
     """The sessions of the workspace itself."""
     workspace = session.workspace_of(ctx)
-    names = map(os.path.splitext, workspace.files.names(workspace.sessions))
-    return [name for name, ending in names if ending == ".jsonl"]
+    names = workspace.files.names(workspace.sessions)
+    return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
 
 
 def _runs(ctx: click.Context) -> Iterable[str]:

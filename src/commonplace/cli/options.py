@@ -301,10 +301,10 @@ def command(
     name: str, *, excluding: Sequence[Pair] = (), dashed: str = "", several: bool = False
 ) -> Callable[[Callable[..., None]], Command]:
     """Declare a command; its docstring is its help, the rest is that of `Command`."""
-    settings = {"max_content_width": WIDEST_HELP}
     return click.command(
-        name, cls=Command, context_settings=settings, excluding=excluding, dashed=dashed, several=several
-    )
+        name, cls=Command, context_settings={"max_content_width": WIDEST_HELP}, excluding=excluding,
+        dashed=dashed, several=several,
+    )  # fmt: skip
 
 
 class Group(click.Group):

@@ -74,8 +74,7 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
 
 def is_number(text: str) -> bool:
     """Tell whether a reference is the number of a hit: one to three digits, given at a terminal."""
-    is_digits = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-    return is_digits and sys.stdout.isatty()
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and sys.stdout.isatty()
 
 
 def find(asking: Caller, text: str) -> str:

@@ -154,5 +154,7 @@ def _passages(
     rows = None if whole else hits.PASSAGE_ROWS
     words = question_words(question) if look.color or rows else ()
     locate = session.locator(memory) if look.links else None
-    text = hits.as_text(result, look, words=words, rows=rows, explain=explain, locate=locate)
-    return text, hits.shown_tokens(result, look, words=words, rows=rows)
+    return (
+        hits.as_text(result, look, words=words, rows=rows, explain=explain, locate=locate),
+        hits.shown_tokens(result, look, words=words, rows=rows),
+    )

@@ -156,8 +156,7 @@ def services_of(root: str) -> Services:
     from commonplace.servers.local_server import Services
 
     def make(agent: str, asked: Mapping[str, Any]) -> Service:
-        asking = session.caller_of(root, agent, asked)
-        return service_of(asking, structured=asked.get("structured") is True)
+        return service_of(session.caller_of(root, agent, asked), structured=asked.get("structured") is True)
 
     return Services(make)
 

@@ -55,9 +55,7 @@ class Access(NamedTuple):
     @property
     def readable(self) -> tuple[str, ...]:
         """The workspaces that it reads, its home first, each once."""
-        reads = self.reads
-        if reads is None:
-            reads = () if self.home else (HERE,)
+        reads = (() if self.home else (HERE,)) if self.reads is None else self.reads
         written = (self.home,) if self.home else (HERE,) if self.writes == HERE else ()
         return tuple(dict.fromkeys((*written, *reads)))
 

@@ -65,8 +65,8 @@ def reference(settings: Settings) -> frozenset[str]:
 
 def collections_in(content: Mapping[str, Any], root: Path, path: Path) -> dict[str, Collection]:
     """Return the collections of a workspace's table by name. Raises ConfigError."""
-    tables = table("collections", content.get("collections", {}), path)
-    return {name: _collection(name, value, root, path) for name, value in tables.items()}
+    found = table("collections", content.get("collections", {}), path).items()
+    return {name: _collection(name, value, root, path) for name, value in found}
 
 
 def _collection(name: str, value: object, root: Path, path: Path) -> Collection:

@@ -101,8 +101,7 @@ def trace(
         group: make(**{field: values[f"{group}.{field}"] for field in make._fields})  # type: ignore[attr-defined]
         for group, make in GROUPS.items()
     }
-    settings = Settings(**tables, collections=found, contexts=contexts, warnings=tuple(warnings))
-    return Loaded(settings, origins)
+    return Loaded(Settings(**tables, collections=found, contexts=contexts, warnings=(*warnings,)), origins)
 
 
 def check(data: bytes, path: Path, workspace: Path | None) -> None:

@@ -109,12 +109,9 @@ def apply(workspace: paths.Workspace, settings: Settings, merge: Merge) -> Run |
     Raises PreviewOutdated where the merge would be another by now, AccessDenied, NoteUnreadable.
     """
     run = transaction.rewrite(
-        workspace,
-        lambda read: plan(workspace, settings, merge.copy, read).changes,
-        About("merge", f"merge {merge.copy}"),
-        shown=diffs.digest(merge.changes),
-        settings=settings.history,
-    )
+        workspace, lambda read: plan(workspace, settings, merge.copy, read).changes,
+        About("merge", f"merge {merge.copy}"), shown=diffs.digest(merge.changes), settings=settings.history,
+    )  # fmt: skip
     for copy in overwritten.copies(workspace):  # the sync program wrote over our lines, which stand again
         if copy.note == merge.note and not (copy.lines(merge.changes[0].after or b"") or copy.restored):
             overwritten.discard(workspace, copy.name)

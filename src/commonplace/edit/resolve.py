@@ -159,8 +159,7 @@ class Corpus:
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
-        curated = filter(metadata.is_curated, self.paths)
-        return [statement for path in curated for statement in self.statements(path)]
+        return [one for path in filter(metadata.is_curated, self.paths) for one in self.statements(path)]
 
     def named(self, reference: Reference) -> list[str]:
         """The notes that a reference names: by its path, or by the beginning of their content hash."""

@@ -16,12 +16,7 @@ from commonplace.actions.action import Action, Call
 from commonplace.actions.statements import CONFIRM, CORRECT, FORGET, UNDO
 from commonplace.actions.table import every
 from commonplace.base import editors
-from commonplace.base.errors import (
-    CommonplaceError,
-    ConfigError,
-    NoteNotFound,
-    NoteUnreadable,
-)
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteNotFound, NoteUnreadable
 from commonplace.edit import opened
 from commonplace.edit.opened import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, StatementNotFound, located
@@ -189,8 +184,10 @@ async def _what_goes(host: Host, place: Place) -> dict[str, str] | None:
         pass
 
     def selected(first: int, last: int) -> dict[str, str]:
-        seen = {"seen": "\n".join(lines[first - 1 : last])} if lines else {}
-        return {"kind": "lines", "value": cite(place.path, first, last), **seen}
+        return {
+            "kind": "lines", "value": cite(place.path, first, last),
+            **({"seen": "\n".join(lines[first - 1 : last])} if lines else {}),
+        }  # fmt: skip
 
     passage = cite(place.path, place.first, place.last)
     rows = [

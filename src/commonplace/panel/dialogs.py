@@ -158,8 +158,8 @@ class Marking(Listed[tuple[object, ...]]):
     def _drawn(self, row: Row) -> Row:
         if row.value is None:
             return row
-        box = "[x] " if row.value in self._marked else "[ ] "
-        return row._replace(shown=Content.assemble((box, "bold"), row.shown))
+        box = ("[x] " if row.value in self._marked else "[ ] ", "bold")
+        return row._replace(shown=Content.assemble(box, row.shown))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Mark the row under the cursor, or take its mark away."""

@@ -55,5 +55,5 @@ IN_FIELD = "↓ escape to the hits  enter asks as the settings say"
 def hints(pane: str) -> str:
     """Return the line at the bottom of a pane."""
     own = [(key, "again" if pane == "health" else _SHORT[key]) for key in OF_PANES[pane]]
-    shown = [key for key in _SHOWN if pane != "setup" or key not in _OF_NOTES]
-    return "  ".join(f"{key} {word}" for key, word in [*own, *((key, _SHORT[key]) for key in shown)])
+    shown = [(key, _SHORT[key]) for key in _SHOWN if pane != "setup" or key not in _OF_NOTES]
+    return "  ".join(f"{key} {word}" for key, word in [*own, *shown])

@@ -212,5 +212,4 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     best = [line] if line else lines[:_LINES]
     said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
-    place = Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line)
-    return Row(shown, hit, place, 2)
+    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line), 2)

@@ -132,9 +132,6 @@ def _folder_rows(memory: Memory) -> Iterator[Row]:
         noted = memory.settings.collections.get(one.name)
         how = "" if own else one.weight if noted is None or noted.by_default else f"{one.weight}, if named"
         name = text.joined(
-            (one.name.ljust(_NAME), "bold"),
-            count(one.notes, "note"),
-            how,
-            (paths.shown(one.root), "dim"),
+            (one.name.ljust(_NAME), "bold"), count(one.notes, "note"), how, (paths.shown(one.root), "dim")
         )
         yield Row(name, None if own else ("folder", one.name), hang=_NAME + 2)

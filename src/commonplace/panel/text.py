@@ -30,8 +30,7 @@ def plain(text: str, style: str = "") -> Content:
 def marked(text: str, pattern: re.Pattern[str] | None) -> Content:
     """Return a line of a note with the words of a question marked."""
     shown = line(text)
-    spans = [Span(start, end, MARK) for start, end in screen.matches(shown, pattern)]
-    return Content(shown, spans)
+    return Content(shown, [Span(start, end, MARK) for start, end in screen.matches(shown, pattern)])
 
 
 def diff(text: str) -> Iterator[Content]:

@@ -33,8 +33,10 @@ def find(name: str) -> Tool | None:
 def _tool(action: Action) -> Tool:
     code = text("The code of the preview that the user said yes to.", most=100)
     schema = {**action.body, "properties": {**action.body["properties"], "confirm": code}}
-    run = partial(_run, action)
-    return Tool(f"memory_{action.name}", action.about, schema, run, read_only=False, destructive=action.final)
+    return Tool(
+        f"memory_{action.name}", action.about, schema, partial(_run, action), read_only=False,
+        destructive=action.final,
+    )  # fmt: skip
 
 
 def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:

@@ -242,8 +242,7 @@ class Page(Document):
     @cached_property
     def owners(self) -> dict[int, Statement]:
         """The statements by their own lines."""
-        own = ((n, one) for one in reversed(self.stated) for n in range(one.first, one.last + 1))
-        return dict(own)
+        return {n: one for one in reversed(self.stated) for n in range(one.first, one.last + 1)}
 
     def about(self, last: int) -> range:
         """Return the indented lines below the last line of a statement that are comments on it alone."""

@@ -114,8 +114,7 @@ def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused
     message = _hidden(told if isinstance(told, Message) else str(error), [*_folders(root)])
     near = [{"citation": one.citation, "text": one.text} for one in getattr(error, "near", ())]
     more: dict[str, Any] = {"near": near} if near else {}
-    remedy = error.remedy if isinstance(error, IndexUnavailable) else ""
-    return Refused(status, message, remedy, **more)
+    return Refused(status, message, error.remedy if isinstance(error, IndexUnavailable) else "", **more)
 
 
 def shown(text: str) -> str:

@@ -202,8 +202,8 @@ def _costs(call: Call) -> object:
 
     days = call.values.get("days")
     since = clock.began(date.today() - timedelta(days - 1)) if days else 0.0
-    place = call.memory.workspace.ledger
-    return [row._asdict() for row in costs.Ledger(place).costs(call.values.get("by", "day"), since)]
+    ledger = costs.Ledger(call.memory.workspace.ledger)
+    return [row._asdict() for row in ledger.costs(call.values.get("by", "day"), since)]
 
 
 def _health(call: Call) -> object:

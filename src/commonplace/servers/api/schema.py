@@ -26,14 +26,7 @@ _SCALARS: Mapping[object, str] = {
 }  # fmt: skip
 
 
-SAID = (
-    "message",
-    "reason",
-    "remedy",
-    "skipped",
-    "told",
-    "warnings",
-)  # properties that hold sentences for people
+SAID = ("message", "reason", "remedy", "skipped", "told", "warnings")  # hold sentences for people
 _CODED = {
     "type": "object",
     "description": "Of those of the sentences that have codes: `code`, which stays the same, and `values`.",
