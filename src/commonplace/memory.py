@@ -14,6 +14,7 @@ from pathlib import Path
 from commonplace import config, types
 from commonplace.base import filetypes, fork, paths, remedies
 from commonplace.base.errors import (
+    AccessDenied,
     CommonplaceError,
     ConfigError,
     IndexUnavailable,
@@ -31,7 +32,6 @@ from commonplace.index.base import DOCID
 from commonplace.index.store import Store
 from commonplace.markdown import conflicts
 from commonplace.notes import scan
-from commonplace.notes.scan import Source
 from commonplace.providers.embedding.selector import CurrentModel
 from commonplace.render import screen
 from commonplace.search import references as places
@@ -43,7 +43,7 @@ from commonplace.search.query import parse
 from commonplace.search.ranking import chosen
 from commonplace.search.request import Lab as Lab
 from commonplace.search.request import Request, check_time, check_whole
-from commonplace.storage import state
+from commonplace.storage import keyvalue, state
 from commonplace.types.progress import Progress, silent
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     _Found = TypeVar("_Found")
 
 _LARGEST_PICTURE = 16 << 20  # bytes
+_CORRECTS = "corrects and confirms nothing, as its entries wait for the owner: remember what is right instead"
 _TITLE = 60  # cells of an entry in the record of changes
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
@@ -155,11 +156,10 @@ class Memory:
             raise ConfigError("beside", "needs a workspace that they are beside; name it")
         folders = [os.fspath(one) for one in (path, *beside) if one is not None]
         reach = config.reach(folders, agent, everything=everything)
-        settings = config.load(reach.home, os.environ, overrides, agent)
-        agent = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
         return cls.__new__(cls)._bind(
-            reach, settings, agent=agent, overrides=overrides, embedder=embedder, lab=lab
-        )
+            reach, config.load(reach.home, os.environ, overrides, agent), overrides=overrides, lab=lab,
+            agent=os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent, embedder=embedder,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.open({os.fspath(self.workspace.root)!r})"
@@ -200,7 +200,8 @@ class Memory:
 
         The day is today, or the one that it is about: `on` as a date or in words (yesterday, 2026-11-03,
         昨天). Secrets are redacted and private parts dropped before anything touches the disk; `provenance`
-        (`commonplace.types.Provenance`) says in the note who wrote it, `tentative` that it is a guess. The
+        (`commonplace.types.Provenance`) says in the note who wrote it, `tentative` that it is a guess, which
+        all is that an agent writes where `remember.writes` is review. The
         answer names the nearest statements that stand: which of them no longer hold is for `correct`. With
         `once`, what that note or MEMORY.md says already is not written again. Raises ConfigError for empty
         text and for what is no day, NoteUnreadable if the file cannot be written.
@@ -212,50 +213,42 @@ class Memory:
 
         check_time("now", now, "datetime")
         now = now or datetime.now()
-        day = _one_day(on, now.date())
+        day, waits = _one_day(on, now.date()), reviewed(self, provenance)
         write = partial(
-            layout.remember,
-            self.workspace,
-            text,
-            now=now,
-            section=section,
-            heading=heading,
-            long_term=long_term,
-            redact=self.settings.remember.redact if redact is None else redact,
-            times=self.settings.remember.times,
-            provenance=provenance,
-            tentative=tentative,
-            on=day,
+            layout.remember, self.workspace, text, now=now, section=section, heading=heading,
+            long_term=long_term, redact=self.settings.remember.redact if redact is None else redact,
+            times=self.settings.remember.times, provenance=provenance, tentative=tentative or waits, on=day,
             record=partial(self._note_entry, provenance, datetime.now().astimezone()),
-        )
+        )  # fmt: skip
         try:
             about = None if long_term else day or now.date()
             written = self._written_once(text, about, write) if once else write()
         except Busy:
             if redact is False or day not in (None, now.date()):
                 raise  # an entry that waits is redacted, and of the day on which it came
-            heading = section if long_term else heading
-            return self._queue(types.Entry(text, now, heading or "", provenance, long_term, tentative))
+            under = (section if long_term else heading) or ""
+            return self._queue(types.Entry(text, now, under, provenance, long_term, tentative or waits))
         if long_term and (told := layout.outgrown(self.workspace, self.settings.prompt.long_term)):
             written = replace(written, warnings=(*written.warnings, told))
         self.store.written()
-        if tentative:
+        if waits and written.run:
+            known = keyvalue.read(self.workspace, "review") or {"waiting": 0, "since": f"{now:%Y-%m-%d}"}
+            keyvalue.write(self.workspace, "review", "", {**known, "waiting": known["waiting"] + 1})
+        if tentative or waits:
             return written
         from commonplace.edit import resolve
 
         is_indexed = bool(self.settings.index.url) or (self._index_path or self.workspace.index).exists()
         answerer = self._answerer if is_indexed else None
-        near = resolve.standing(self.workspace, answerer, text, written, now.date())
-        return replace(written, near=near)
+        return replace(written, near=resolve.standing(self.workspace, answerer, text, written, now.date()))
 
     def _queue(self, entry: types.Entry) -> types.Written:
         """Let an entry wait for the next sync, as its note is being written. Raises NoteUnreadable."""
         from commonplace.storage.queue import Queue
 
         note = self.workspace.memory_file if entry.long_term else self.workspace.daily(entry.at.date())
-        path = note.relative_to(self.workspace.root).as_posix()
+        path, self._waits = note.relative_to(self.workspace.root).as_posix(), True
         Queue(self.workspace).append(entry)
-        self._waits = True
         told = "{path} is being written by another program; the entry waits, and the next sync writes it"
         return types.Written(path, 0, 0, warnings=(message("remember.waits", told, path=path),))
 
@@ -279,8 +272,9 @@ class Memory:
 
         title = f"remember {screen.shorten(screen.one_line(text), _TITLE)}"
         named = (by.by, by.agent, by.session) if by else ("owner", "", "")
-        about = About("remember", title, "", *named)
-        return transaction.note_entry(self.workspace, Change(path, *sides), about, at)
+        return transaction.note_entry(
+            self.workspace, Change(path, *sides), About("remember", title, "", *named), at
+        )
 
     def correct(
         self,
@@ -299,13 +293,15 @@ class Memory:
         sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
         named) touches what is pinned. With `dry_run` nothing is written, and what is returned may be given as
         `preview`. Raises StatementNotFound, with near misses, ConfigError for a new statement that is none,
-        NoteUnreadable, PreviewOutdated where anything but the preview would be written.
+        NoteUnreadable, PreviewOutdated where anything but the preview would be written, AccessDenied.
         """
         from datetime import datetime
 
         from commonplace.edit import correct as correcting
 
         check_time("now", now, "datetime")
+        if reviewed(self, provenance):
+            raise AccessDenied(provenance.agent if provenance else "", _CORRECTS)
         self.store.written()
         old = self._written_here(old)
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
@@ -336,6 +332,8 @@ class Memory:
         from commonplace.edit import correct as correcting
 
         check_time("now", now, "datetime")
+        if reviewed(self, provenance):
+            raise AccessDenied(provenance.agent if provenance else "", _CORRECTS)
         done = correcting.confirm(
             self.workspace, self.settings, self._written_here(statement), reject=reject, why=why, now=now,
             provenance=provenance, dry_run=dry_run, preview=preview,
@@ -361,8 +359,8 @@ class Memory:
         """What the index finds near a text; without `own` only what no correction reaches."""
         from commonplace.edit import resolve
 
-        alone = len(sources(self)) == 1 and not self.settings.sessions.index
-        return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
+        beyond = own or len(sources(self)) > 1 or self.settings.sessions.index
+        return resolve.elsewhere(self._answerer, text, own=own) if beyond else []
 
     def capture(self, entries: Sequence[types.Entry]) -> tuple[types.Written, ...]:
         """Append many entries (`commonplace.types.Entry`) to the notes of their days, one write a day.
@@ -443,18 +441,14 @@ class Memory:
                 tuple(plan.run for plan in planned), diff, dry_run=True, skipped=skipped, basis=basis
             )
         done = undoing.undo(
-            self.workspace,
-            planned[-1].run.id,
-            settings=self.settings.history,
-            agent=agent,
-            session=session,
-            since=since,
-            shown=None if preview is None else preview.basis,
-        )
+            self.workspace, planned[-1].run.id, settings=self.settings.history, agent=agent, session=session,
+            since=since, shown=None if preview is None else preview.basis,
+        )  # fmt: skip
         self.store.written()
         withdrawn = tuple((one.kind, one.name) for one in additions.withdraw(self.workspace, done))
-        lacking = additions.lacking(self.workspace, done)
-        return types.Undone(done, diff, withdrawn=withdrawn, lacking=lacking, skipped=skipped)
+        return types.Undone(
+            done, diff, withdrawn=withdrawn, lacking=additions.lacking(self.workspace, done), skipped=skipped
+        )
 
     def log(self, limit: int = 20) -> tuple[types.Run, ...]:
         """List changes of notes, newest first; `undo` takes one back by its `id`.
@@ -473,10 +467,10 @@ class Memory:
         """Where things of this workspace are forgotten."""
         from commonplace.edit.forget.notes import Context
 
-        index = self._index_path or self.workspace.index
         return Context(
-            self.workspace, index, self._journal.path, self.settings, sources(self), self._make_store
-        )
+            self.workspace, self._index_path or self.workspace.index, self._journal.path, self.settings,
+            sources(self), self._make_store,
+        )  # fmt: skip
 
     def _renew_records(self) -> list[str]:
         """Redact by the rules of today what records of ours hold; return what the owner should know of it."""
@@ -488,17 +482,13 @@ class Memory:
             erased = stores.renew(self._context())
         except CommonplaceError as error:
             return [f"older records were not looked through for secrets by the newest rules: {error}"]
-        if not erased:
-            return []
-        shown = list(dict.fromkeys(one.path for one in erased))
-        return [f"redacted by rules that are newer than the record: {', '.join(shown)}"]
+        shown = ", ".join(dict.fromkeys(one.path for one in erased))
+        return [f"redacted by rules that are newer than the record: {shown}"] if erased else []
 
     def _due_records(self) -> list[str]:
         """Look through the records as well, once, where the index was made anew because of newer rules."""
         beside = self._beside is not None and self._beside.store.take_renewal()
-        if not (self.store.take_renewal() or beside):
-            return []
-        return self._renew_records()
+        return self._renew_records() if self.store.take_renewal() or beside else []
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -575,8 +565,8 @@ class Memory:
 
         def recalled(message: str) -> types.Recall:
             result = self._answer(request._replace(text=wording.words(message)))
-            near = pack.near_best(message, result) if sparing else result
-            return pack.recall(near, budget, self.settings.recall, strict=strict)
+            result = pack.near_best(message, result) if sparing else result
+            return pack.recall(result, budget, self.settings.recall, strict=strict)
 
         recall = recalled(text)
         for part in wording.focused(text) if sparing and not recall.hits else ():
@@ -664,9 +654,8 @@ class Memory:
         if not (indexed and is_plain) and scan.is_left_out(sources(self), absolute):
             told = "not read: `ignore` or `glob` of its collection, or `index.ignore`, leaves it out"
             raise OutsideRoots(paths.shown(shown), told)
-        note = note_of(data, shown, form)
-        wanted = references.within(note, wanted, place)
-        return references.cut(note, shown, content_hash(data)[:DOCID], wanted)
+        note, docid = note_of(data, shown, form), content_hash(data)[:DOCID]
+        return references.cut(note, shown, docid, references.within(note, wanted, place))
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> types.Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
@@ -706,8 +695,7 @@ class Memory:
         from commonplace.search import timeline
 
         with self._reading() as reader:
-            store = reader.store
-            return store.ask(lambda: timeline.around(store, anchor, before, after, now))
+            return reader.store.ask(lambda: timeline.around(reader.store, anchor, before, after, now))
 
     # --- keeping up ---------------------------------------------------------------------------------
 
@@ -783,8 +771,8 @@ class Memory:
                 raise error.remedied() from error
         states, failures = self._ask_others(Memory.status)
         told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
-        warnings = (*state.warnings, *left_aside(self), *told, *failures)
-        return replace(state, others=tuple(self.others), warnings=warnings)
+        told = [*state.warnings, *left_aside(self), *told, *failures]
+        return replace(state, others=tuple(self.others), warnings=(*told,))
 
     def usage(self, days: int | None = None) -> types.Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -910,6 +898,15 @@ def _day(when: date | str | None, now: date | None) -> date | None:
     return filters.day(when, now or date.today())
 
 
+def reviewed(memory: Memory, by: types.Provenance | None) -> bool:
+    """Tell whether a writer's entries wait for the owner; in an agent's memory every name counts as its."""
+    settings, own = memory.settings, memory._agent
+    if by and by.agent not in ("", own) and not (own and settings.remember.writes == "review"):
+        with suppress(CommonplaceError):  # a name that no table can have: the settings for all apply
+            settings = config.load(memory.workspace.root, agent=by.agent)
+    return by is not None and by.by != "owner" and settings.remember.writes == "review"
+
+
 def _one_day(on: date | str | None, today: date) -> date | None:
     """The day that an entry is about, as seen from `today`. Raises ConfigError for several and for none."""
     if not isinstance(on, str):
@@ -959,8 +956,9 @@ def watch(
     """
     from commonplace.notes import watch
 
-    roots = [*map(Path, scan.places(sources(memory)))]
-    watch.watch(roots, changed, debounce_s=debounce_s, stop=stop, on_state=state)
+    watch.watch(
+        [*map(Path, scan.places(sources(memory)))], changed, debounce_s=debounce_s, stop=stop, on_state=state
+    )
 
 
 def days(memory: Memory) -> dict[str, int]:
@@ -1158,6 +1156,6 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
     return opening.estimate(model, texts, questions, warnings)
 
 
-def sources(memory: Memory) -> list[Source]:
+def sources(memory: Memory) -> list[scan.Source]:
     """The workspace's own notes and every collection, as they stand on disk."""
     return scan.sources(os.fspath(memory.workspace.root), memory.settings)

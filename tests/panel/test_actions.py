@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input, TextArea
 
+from commonplace.base import paths
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.memory import Memory
 from commonplace.panel.actions import found_at
 from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
-from commonplace.panel.rows import Place
+from commonplace.panel.rows import Place, Rows
 from commonplace.storage import journal
+from commonplace.types import Provenance
 from tests.copies import files_of
 from tests.panel.conftest import NARROW, NOTES, Person, Play
 
@@ -421,3 +423,34 @@ def test_what_cannot_be_done_is_said(workspace: Path, play: Play, memory: Memory
 
     play(scene, agent="scout")
     assert not (workspace / "memory" / "2026-03-15.md").exists()
+
+
+def test_what_agents_wrote_waits_in_the_panel_and_all_of_it_is_confirmed(
+    play: Play, memory: Memory, workspace: Path
+) -> None:
+    settings = paths.user_config_dir() / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[agents.codex.remember]\nwrites = "review"\n')
+    memory.remember("The lamp is green.", long_term=True, provenance=Provenance("agent", "codex"))
+
+    async def scene(person: Person) -> None:
+        await person.sees("1 entry of agents waits for you")
+        await person.press("escape", "m")
+        await asked(person, Choice)
+        rows = person.panel.screen.query_one(Rows)
+        rows.highlighted = next(at for at, row in enumerate(rows.rows) if "confirm" in str(row.shown))
+        await person.press("enter")
+        await asked(person, Line)
+        await person.press("enter")
+        for keys in (("down", "enter"), ("enter",)):  # all, and not to reject
+            await asked(person, Choice)
+            await person.press(*keys)
+        await asked(person, Line)
+        await person.press("enter")
+        await asked(person, Review)
+        await person.sees("Confirm 1 statement of agents")
+        await person.press("y")
+        await person.until(lambda: "confirmed MEMORY.md" in person.message)
+
+    play(scene)
+    assert "The lamp is green. <!-- by: agent" in (workspace / "MEMORY.md").read_text("utf-8")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
+from datetime import date, datetime, timedelta
+from functools import cache, partial
 from typing import Any
 
 from commonplace.actions.action import Action, Call, Param, Shown
-from commonplace.actions.schema import Schema, flag, listed, record, text
-from commonplace.base.errors import ConfigError
+from commonplace.actions.schema import flag, listed, record, text
+from commonplace.base.errors import AccessDenied, ConfigError
+from commonplace.edit import correct as correcting
 from commonplace.edit import merge as merging
 from commonplace.edit.resolve import Corpus, located
+from commonplace.markdown import metadata
+from commonplace.memory import Memory, reviewed
 from commonplace.render import count, reports, screen, some
-from commonplace.storage.transaction import read
-from commonplace.types import Confirmed, Corrected, Erasure, Undone, cite
+from commonplace.storage import keyvalue, transaction
+from commonplace.types import Confirmed, Corrected, Erasure, Provenance, Statement, Undone, cite
 from commonplace.types.changes import UNNAMED
 
 MOST_WORDS, MOST_SEEN, MOST_SELECTIONS = 10_000, 100_000, 50
@@ -31,19 +35,18 @@ def _statement(name: str, metavar: str, *, words: bool = False) -> Param:
 
 def _located(call: Call, named: str, seen: str) -> str:
     """Return what is named, or where lines that were seen there stand by now. Raises StatementNotFound."""
-    workspace = call.memory.workspace
-    corpus = Corpus(workspace, call.memory.settings, partial(read, workspace)) if seen else None
-    found = located(corpus, named, seen) if corpus else None
+    found = located(_corpus(call.memory), named, seen) if seen else None
     return cite(*found) if found else named
+
+
+def _corpus(memory: Memory) -> Corpus:
+    return Corpus(memory.workspace, memory.settings, partial(transaction.read, memory.workspace))
 
 
 def _told(done: Any) -> list[str]:  # noqa: ANN401 - whatever was done
     """Return the warnings of an outcome, and what was redacted of it."""
     redacted = getattr(done, "redacted", ())
     return [*getattr(done, "warnings", ()), *[f"redacted {', '.join(redacted)}"] * bool(redacted)]
-
-
-# --- corrected, confirmed -------------------------------------------------------------------------------
 
 
 def _correct(call: Call) -> Shown:
@@ -62,17 +65,84 @@ def _also(done: Corrected) -> list[str]:
     return [*_told(done), *[f"still said nearly so: {line}" for line in similar.splitlines()]]
 
 
+def waiting(memory: Memory, corpus: Corpus, before: str = "~", *, own: bool = False) -> list[Statement]:
+    """Return what agents wrote before a day and what waits; `own`: only statements with a mark themselves."""
+    waits = cache(lambda agent: reviewed(memory, Provenance("agent", agent)))
+    found = [
+        one for path in corpus.paths if b"tentative" in corpus.glance(path).lower()
+        for one in corpus.statements(path)
+        if (one.struck, one.said.get("status"), one.said.get("by")) == (False, "tentative", "agent")
+        and waits(one.said.get("agent", "")) and _day(one) < before
+    ]  # fmt: skip
+    return [*filter(partial(correcting.is_marked, corpus), found)] if own else found
+
+
+def _day(statement: Statement) -> str:
+    return statement.said.get("at", "")[:10] or metadata.date_of(statement.path) or f"{date.today()}"
+
+
+def settle(memory: Memory) -> list[Statement]:
+    """Count again what waits, as notes are edited by hand; return it."""
+    memory.store.written()
+    found = waiting(memory, _corpus(memory), own=True)
+    value = {"waiting": len(found), "since": min(map(_day, found))} if found else None
+    keyvalue.update(memory.workspace, "review", "", lambda _: value)
+    return found
+
+
+def expire(memory: Memory, now: datetime) -> str:
+    """Strike what has waited for longer than `remember.review_days`; return what to say of it."""
+    days = memory.settings.remember.review_days
+    pick = partial(waiting, memory, before=f"{now - timedelta(days):%Y-%m-%d}")
+    if not (settle(memory) and days):
+        return ""
+    why = f"not confirmed within {count(days, 'day')}"
+    done = correcting.confirm(memory.workspace, memory.settings, pick, reject=True, why=why, now=now)
+    settle(memory)
+    return f"{count(len(done.statements), 'statement')} of agents struck: {why}" * bool(done.statements)
+
+
+def notice(memory: Memory) -> str:
+    """Say how many entries of agents wait, and after which day they are struck; empty for none."""
+    if (known := keyvalue.read(memory.workspace, "review")) is None:
+        return ""
+    last = date.fromisoformat(known["since"]) + timedelta(days := memory.settings.remember.review_days)
+    waits = count(known["waiting"], "entry of agents waits", "entries of agents wait")
+    return f"{waits} for you{f' (struck after {last})' * bool(days)}"
+
+
 def _confirm(call: Call) -> Shown:
-    values = call.values
-    named, reject = _located(call, values["statement"], values.get("seen", "")), values.get("reject", False)
-    why = screen.one_line(values.get("why", ""))
-    change = partial(call.memory.confirm, named, reject=reject, why=why, now=call.now, provenance=call.by)
+    values, memory, by = call.values, call.memory, call.by
+    named, reject = values.get("statement", ""), values.get("reject", False)
+    if bool(named) == values.get("all", False):
+        raise ConfigError("statement", "name one, or `all` that agents wrote and that waits for you")
+    named = named and _located(call, named, values.get("seen", ""))
+
+    def pick(corpus: Corpus) -> list[Statement]:
+        tentative = partial(correcting.tentative, corpus, named, owner=not by)
+        found = tentative() if named else waiting(memory, corpus, own=not reject)
+        writers = (Provenance("agent", one.said.get("agent", "")) for one in found if "by" in one.said)
+        if by and any(reviewed(memory, one) for one in (by, *writers)):
+            raise AccessDenied(by.agent, "decides on nothing that waits for review; the owner confirms it")
+        return found
+
+    change = partial(
+        correcting.confirm, memory.workspace, memory.settings, pick, reject=reject,
+        why=screen.one_line(values.get("why", "")), now=call.now, provenance=by,
+    )  # fmt: skip
     shown = change(dry_run=True)
-    title = "Strike it: it turned out to be wrong" if shown.rejected else "It holds from now on"
-    return Shown(shown, partial(change, preview=shown), title, "", shown.diff)
 
+    def carry() -> Confirmed:
+        done = change(preview=shown)
+        settle(memory)
+        return done
 
-# --- forgotten ------------------------------------------------------------------------------------------
+    if not shown.statements:
+        settle(memory)
+        return Shown(shown, None, "nothing that agents wrote waits for you")
+    title = "Strike it: it turned out to be wrong" if reject else "It holds from now on"
+    of_all = f"{'Strike' if reject else 'Confirm'} {count(len(shown.statements), 'statement')} of agents"
+    return Shown(shown, carry, *((title, "") if named else (of_all, f"{of_all}?")), shown.diff)
 
 
 def _forget(call: Call) -> Shown:
@@ -91,8 +161,7 @@ def _forget(call: Call) -> Shown:
     request = None if chosen else requests.find(memory.workspace, values["request"])
     shown = memory.forget(request.preview if request else chosen, dry_run=True)
     who: Any = {"agent": request.agent or UNNAMED, "session": request.session} if request else {}
-    if call.by:
-        who = {"agent": call.by.agent, "session": call.by.session}
+    who = {"agent": call.by.agent, "session": call.by.session} if call.by else who
 
     def carry() -> Erasure:
         done = memory.forget(shown, **who)
@@ -115,22 +184,14 @@ def _forgotten(done: Erasure) -> str:
     return f"forgot {reports.erasure_count(done.places)}; nothing of it is found{here} any more"
 
 
-def _selections() -> Schema:
-    one = record(
-        "kind value",
-        kind={"enum": list(KINDS)},
-        value=text("Words, a reference, a path, a name, the id of a session.", least=1, most=MOST_WORDS),
-        seen=SEEN,
-        also=listed(text(least=1, most=200), "Further names of a person.", 20),
-    )
-    return {**listed(one, most=MOST_SELECTIONS), "minItems": 1}
-
-
+_SELECTION = record(
+    "kind value", kind={"enum": list(KINDS)}, seen=SEEN,
+    value=text("Words, a reference, a path, a name, the id of a session.", least=1, most=MOST_WORDS),
+    also=listed(text(least=1, most=200), "Further names of a person.", 20),
+)  # fmt: skip
+_SELECTIONS = {**listed(_SELECTION, most=MOST_SELECTIONS), "minItems": 1}
 RUN = text("The id of a run, or the beginning of it.", most=100)
 REQUEST = text("The code of what an agent asks for.", least=1, most=20)
-
-
-# --- merged, taken back ---------------------------------------------------------------------------------
 
 
 def _merge(call: Call) -> Shown:
@@ -173,11 +234,9 @@ def _undo(call: Call) -> Shown:
 
 
 def _undone(done: Undone) -> str:
-    lines = []
-    for one in done.runs:
-        paths = ", ".join(screen.name(file.path) for file in one.files)
-        lines.append(screen.one_line(f"{one.id}: {one.about.title}") + (f" ({paths})" if paths else ""))
-    return "\n".join(lines)
+    titles = [screen.one_line(f"{one.id}: {one.about.title}") for one in done.runs]
+    paths = [", ".join(screen.name(file.path) for file in one.files) for one in done.runs]
+    return "\n".join(title + f" ({named})" * bool(named) for title, named in zip(titles, paths, strict=True))
 
 
 def _beside_undone(done: Undone) -> list[str]:
@@ -202,15 +261,16 @@ CORRECT = Action(
 CONFIRM = Action(
     "confirm", "Let a tentative statement hold, or strike it.", _confirm, Confirmed, reports.confirmed_text,
     (
-        _statement("statement", "REF|WORDS", words=True),
+        _statement("statement", "REF|WORDS", words=True)._replace(required=False),
+        Param("all", flag("All that agents wrote and that waits for you (remember.writes).")),
         Param("reject", flag("Strike it instead: it turned out to be wrong.")),
         _WHY,
     ),
-    (_SEEN,), "/api/confirmations",
+    (_SEEN,), "/api/confirmations", doors=frozenset({"cli", "http", "page", "panel"}),
 )  # fmt: skip
 FORGET = Action(
     "forget", "Erase what was shown, for good.", _forget, Erasure, _forgotten,
-    hidden=(Param("selections", _selections()), Param("request", REQUEST)), path="/api/forget",
+    hidden=(Param("selections", _SELECTIONS), Param("request", REQUEST)), path="/api/forget",
     beside=lambda done: [f"{screen.name(one.path)}: {one.remedy or 'look there'}" for one in done.left],
     preview="Show every place that would go.", final=True, owner=True, doors=frozenset({"http"}),
     fails=lambda done: bool(done.left),

@@ -24,11 +24,11 @@ from commonplace.agent import authorship
 from commonplace.agent.answers import Caller
 from commonplace.agent.authorship import Refused
 from commonplace.base import filetypes, paths
-from commonplace.base.errors import CommonplaceError, NoteNotFound
+from commonplace.base.errors import AccessDenied, CommonplaceError, NoteNotFound
 from commonplace.base.tuples import NamedTuple
 from commonplace.markdown import comments, metadata
 from commonplace.markdown.document import Document
-from commonplace.memory import Memory
+from commonplace.memory import Memory, reviewed
 from commonplace.notes.scan import Globs
 from commonplace.redaction import masks
 from commonplace.redaction.recalled import strip_blocks
@@ -106,6 +106,8 @@ def edit(
 
 
 def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> Run | None:
+    if about.by != "owner" and reviewed(memory, Provenance("agent", about.agent)):
+        raise AccessDenied(about.agent, "edits no files, as its entries wait for the owner: remember them")
     for attempt in range(_ATTEMPTS):
         try:
             run = transaction.rewrite(memory.workspace, compose, about, settings=memory.settings.history)
@@ -275,9 +277,8 @@ class Files:
 
         lines = self._edit(place, compose, f"edit {place}").split("\n")
         first = max(0, line - 2)
-        snippet = _numbered(lines[first : line + 3], first + 1)
         head = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-        return f"{head}\n{snippet}"
+        return f"{head}\n{_numbered(lines[first : line + 3], first + 1)}"
 
     def _insert(self, arguments: Mapping[str, Any]) -> str:
         path, place = self._existing(arguments)
@@ -297,8 +298,7 @@ class Files:
 
     def _edit(self, place: str, compose: Compose, title: str) -> str:
         composed, attribute = partial(self._with_marks, compose), partial(self._attributed, place)
-        done = edit(self._memory, place, composed, self._about(title), attribute)
-        return self._marks.sub("", done.text)
+        return self._marks.sub("", edit(self._memory, place, composed, self._about(title), attribute).text)
 
     def _with_marks(self, compose: Compose, before: str | None) -> str:
         """Compose a text as the model sees it; lines that stay keep their marks."""

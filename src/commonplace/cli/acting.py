@@ -36,7 +36,7 @@ HELP = {
     "confirm": """Let a tentative statement hold from now on: the mark that it is a guess is taken away.
 
     It is named by its place (memory/2026-02-13.md#L12) or its words. Before that it is found by a search, and
-    never recalled; `commonplace search status:tentative` lists all.""",
+    never recalled; `commonplace search status:tentative` lists all. --all is what waits for you.""",
     "merge": """Merge a conflict copy that a sync program left into its note, entry by entry.
 
     Entries that only the copy has are put into the note, then the copy is deleted; `commonplace undo` takes

@@ -48,10 +48,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "consolidate": ("upkeep:consolidate", "Refine the daily notes into MEMORY.md, checked."),
         "rollup": ("upkeep:rollup", "Turn daily notes that are old into monthly ones."),
         "schedule": ("upkeep:schedule", "Let the system refine the memory every night; how it went."),
-        "correct": (
-            "",
-            "Strike a statement wherever notes say it; put another beside it.",
-        ),
+        "correct": ("", "Strike a statement wherever notes say it; put another beside it."),
         "confirm": ("", "Let a tentative statement hold, or strike it."),
         "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
         "log": ("corrections:log", "List generated changes of notes, and show them."),

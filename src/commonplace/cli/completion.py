@@ -79,8 +79,7 @@ class _Bash(shell_completion.BashComplete):
         words = shell_completion.split_arg_string(line)[1:]
         rest = re.sub(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", "x", line)  # what is quoted to its end
         self.quoted = bool({"'", '"'} & set(rest))
-        is_typed = self.quoted or not rest.endswith(" ")
-        return (words[:-1], words[-1]) if is_typed and words else (words, "")
+        return (words[:-1], words[-1]) if words and (self.quoted or not rest.endswith(" ")) else (words, "")
 
     def format_completion(self, item: CompletionItem) -> str:
         """Escape an offer, but within quotation marks."""

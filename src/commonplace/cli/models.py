@@ -474,13 +474,7 @@ def _write(
 
 
 def _warn_of_stronger(
-    loaded: Loaded,
-    place: str,
-    table: str,
-    chosen: Embedding | Llm,
-    names: Collection[str],
-    *,
-    of_agent: bool,
+    loaded: Loaded, place: str, table: str, chosen: Embedding | Llm, names: Collection[str], *, of_agent: bool
 ) -> None:
     """Say which settings something stronger than the file that was written decides all the same."""
     for name in names:

@@ -132,6 +132,7 @@ def _opened(
 ) -> Memory:
     from commonplace import config
     from commonplace.memory import reaching
+    from commonplace.storage import keyvalue
 
     name = asking_agent(ctx)
     settings = config.load(reach.home, agent=name)
@@ -141,6 +142,11 @@ def _opened(
     ctx.call_on_close(memory.close)
     hint_agent(agent(ctx))
     hint_moved(memory.workspace)
+    is_owner = not name and ctx.info_name != "confirm" and sys.stderr.isatty()
+    if is_owner and keyvalue.read(memory.workspace, "review"):
+        from commonplace.actions.statements import notice
+
+        note(f"{notice(memory)}: commonplace confirm --all")
     return memory
 
 
@@ -305,8 +311,8 @@ def note_paths(asking: Caller) -> list[str]:
     from commonplace.notes import scan
 
     home = asking.reach().home
-    sources = scan.sources(os.fspath(home), config.load(home, agent=asking.agent))
-    return sorted(state.shown for state in scan.scan(sources) if not state.format)
+    states = scan.scan(scan.sources(os.fspath(home), config.load(home, agent=asking.agent)))
+    return sorted(state.shown for state in states if not state.format)
 
 
 class Screen(NamedTuple):

@@ -110,11 +110,14 @@ def consolidate(
     Ends with 3 where there is nothing to change, with 4 where statements wait and no language model is set;
     with --if-due, which schedules use, with 0.
     """
+    from commonplace.actions.statements import expire
     from commonplace.providers.opening import NONE
 
     if dry_run and accept:
         raise click.UsageError("--accept goes with writing, --dry-run without", ctx)
     memory = session.open_memory(ctx)
+    if if_due and (struck := expire(memory, datetime.now().astimezone())):
+        session.note(struck)
     if if_due and not due.is_due(memory, datetime.now().astimezone()):
         session.note("a consolidation is not due yet")
         return

@@ -139,6 +139,8 @@ class Remember(NamedTuple):
 
     times: bool = _key(True, "Begin entries of daily notes with the time.")
     redact: bool = _own(True, "Redact secrets before writing.")
+    writes: str = _choice("free review", "Entries of agents: recalled at once, or when confirmed.")
+    review_days: int = _own(30, "Days until what is not confirmed is struck; 0: never.", 0, 36_500)
 
 
 class Embedding(NamedTuple):

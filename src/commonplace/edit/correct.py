@@ -211,7 +211,7 @@ def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
 def confirm(
     workspace: paths.Workspace,
     settings: Settings,
-    named: str,
+    named: str | Callable[[Corpus], list[Statement]],
     *,
     reject: bool = False,
     why: str = "",
@@ -222,8 +222,8 @@ def confirm(
 ) -> Confirmed:
     """Take the marks of a guess away from the statement that a text names, wherever it says the same.
 
-    With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
-    NoteUnreadable, PreviewOutdated where a `preview` showed something else, before any write.
+    `named` may be a function that picks statements; with `reject` they are struck. Raises StatementNotFound,
+    also for what is not tentative, NoteUnreadable, PreviewOutdated for another preview, before any write.
     """
     now, by = now or datetime.now().astimezone(), provenance or Provenance("owner")
     draft: Draft
@@ -232,7 +232,8 @@ def confirm(
     def compose(read: transaction.Read) -> Sequence[Change]:
         nonlocal draft, guesses
         draft = Draft(Corpus(workspace, settings, read))
-        guesses = _tentative(draft.corpus, named, owner=by.by == "owner")
+        owner = by.by == "owner"
+        guesses = named(draft.corpus) if callable(named) else tentative(draft.corpus, named, owner=owner)
         for guess in guesses:
             if reject:
                 draft.strike(Strike(guess, f"{now:%Y-%m-%d}", by.by, by.agent))
@@ -254,7 +255,7 @@ def confirm(
     return Confirmed(run.id if run else "", places, reject, diff, texts, digest)
 
 
-def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
+def tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
     """The tentative ones of the statements that a text names, with the prefix of a guess or without."""
     try:
         matches = resolve.find(corpus, named, owner=owner)
@@ -268,6 +269,12 @@ def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
         reason = message("statement.holds", "is not tentative: it holds already")
         raise StatementNotFound(named, reason, resolve.cited(matches))
     return guesses
+
+
+def is_marked(corpus: Corpus, statement: Statement) -> bool:
+    """Tell whether a statement itself is marked as a guess, not what it stands in."""
+    document = corpus.document(statement.path).checked()
+    return document.unmark(statement).document.lines != document.lines
 
 
 def _guessed(corpus: Corpus, named: str) -> Iterator[Match]:
@@ -314,8 +321,7 @@ class Draft:
 
     def unmark(self, statement: Statement) -> None:
         """Take what marks a guess off a statement. Raises StatementNotFound where its heading marks it."""
-        document = self.corpus.document(statement.path).checked()
-        if document.unmark(statement).document.lines == document.lines:
+        if not is_marked(self.corpus, statement):
             heading = "is tentative as its heading or its note says so; change it there"
             raise StatementNotFound(statement.citation, message("statement.heading", heading))
         self._unmarked.setdefault(statement.path, []).append(statement)

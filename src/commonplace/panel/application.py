@@ -119,6 +119,10 @@ class Panel(Host):
     async def on_mount(self) -> None:
         """Begin in the search field."""
         await self.action_go("search")
+        from commonplace.actions.statements import notice
+
+        if waits := "" if self.provenance else await self.ask(partial(notice, self.memory)):
+            self.tell(waits)
 
     def _made(self, name: str) -> Pane:
         """Make a pane when it is first opened, and import its module; the start loads no pane."""

@@ -134,7 +134,7 @@ def test_what_agents_ask_to_have_forgotten_the_owner_decides(api: Api) -> None:
     done = api.post("/api/forget", preview=shown["preview"])
     assert (done["complete"], api.get("/api/runs")[0]["about"]["agent"]) == (True, "codex")
     assert "Lin" not in (api.root / NOTE).read_text()
-    assert api.get("/api/forget") == {"requests": [], "unfinished": []}
+    assert api.get("/api/forget") == {"requests": [], "unfinished": [], "entries": []}
 
 
 def test_what_was_killed_is_carried_on(api: Api) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.actions.statements import REQUEST, RUN
+from commonplace.actions.statements import REQUEST, RUN, notice, settle
 from commonplace.actions.table import every
 from commonplace.base.messages import message
 from commonplace.edit.forget import requests
@@ -12,7 +12,7 @@ from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 from commonplace.storage import journal as runs
-from commonplace.types import Erasure, Run
+from commonplace.types import Cited, Erasure, Run
 from commonplace.types.data import to_data
 
 _MOST_RUNS = 1000
@@ -27,7 +27,9 @@ def _waiting(call: Call) -> object:
 
     workspace = call.memory.workspace
     unfinished = [public(words) for words in journal.describe(workspace)]
-    return {"requests": requests.listed(workspace), "unfinished": unfinished}
+    found = settle(call.memory) if notice(call.memory) else ()  # reads all notes
+    entries = [Cited(one.citation, one.text) for one in found]
+    return {"requests": requests.listed(workspace), "unfinished": unfinished, "entries": entries}
 
 
 def _refuse(call: Call) -> object:
@@ -46,10 +48,11 @@ def _resume(call: Call) -> object:
 FORGETTING = (
     Operation(
         "GET", "/api/forget", "waiting_forgetting",
-        "List what agents ask to have forgotten, and what was killed.",
+        "List what agents ask to have forgotten, what they wrote that waits, and what was killed.",
         _waiting,
         answer(
             requests=listed(schema.of(requests.Request)),
+            entries=listed(schema.of(Cited), "What agents wrote and what waits for the owner."),
             unfinished=listed(text(), "What was begun and is not all forgotten, in the words of who asked."),
         ),
         refusals=(409,), lane="light", owner=True,

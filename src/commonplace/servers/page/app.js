@@ -119,8 +119,8 @@ function rail() {
 /** Show in the rail how much waits for the owner's decision. */
 async function countWaiting() {
   if (!caller.owner) return;
-  const { requests, unfinished } = await get("/api/forget").catch(() => ({ requests: [], unfinished: [] }));
-  const n = requests.length + unfinished.length;
+  const { requests, unfinished, entries } = await get("/api/forget").catch(() => ({ requests: [], unfinished: [], entries: [] }));
+  const n = requests.length + unfinished.length + entries.length;
   const link = document.querySelector('#views a[data-view="activity"]');
   link?.querySelector(".badge")?.remove();
   if (n) link?.append(el("span", { class: "badge" }, n, el("span", { class: "unseen" }, ` ${t("waiting")}`)));

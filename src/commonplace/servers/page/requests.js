@@ -2,14 +2,24 @@
 
 import { get, post } from "./api.js";
 import { el, plain, toast } from "./dom.js";
-import { forget, resume, tell } from "./statements.js";
+import { decide, forget, resume, tell } from "./statements.js";
 import { moment, t } from "./words.js";
 
 /** List it in an element, which is empty where nothing waits. */
 export async function requests(root) {
-  const { requests: all, unfinished } = await get("/api/forget");
+  const { requests: all, unfinished, entries } = await get("/api/forget");
   root.replaceChildren(...(unfinished.length ? [killed(unfinished)] : []),
-    ...(all.length ? [el("h2", {}, t("requests")), el("p", { class: "muted" }, t("requests_about")), el("ul", { class: "plain" }, all.map(row))] : []));
+    ...(all.length ? [el("h2", {}, t("requests")), el("p", { class: "muted" }, t("requests_about")), el("ul", { class: "plain" }, all.map(row))] : []),
+    ...(entries.length ? written(entries) : []));
+}
+
+/** What agents wrote and what waits: line by line, and all of it at once. */
+function written(entries) {
+  const acts = (which, seen) => el("div", { class: "acts" },
+    el("button", { type: "button", class: seen ? "" : "main", onclick: () => decide(which) }, t(seen ? "confirm" : "confirm_all")),
+    el("button", { type: "button", onclick: () => decide({ ...which, reject: true }) }, t(seen ? "refuse" : "refuse_all")));
+  const line = (one) => el("li", { class: "request" }, el("p", {}, plain(one.text), " ", el("code", {}, one.citation)), acts({ statement: one.citation }, true));
+  return [el("h2", {}, t("entries_wait")), el("ul", { class: "plain" }, entries.map(line)), acts({ all: true }, false)];
 }
 
 function killed(words) {

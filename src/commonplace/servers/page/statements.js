@@ -265,6 +265,19 @@ function confirming(reference, text, words) {
   });
 }
 
+/** Let a statement of an agent hold, or all that wait, or with `reject` strike them. */
+export function decide(values) {
+  const yes = t(values.reject ? "refuse" : "confirm");
+  return shownFirst(yes, {
+    yes,
+    preview: async () => {
+      const answer = await post("/api/confirmations/preview", values);
+      return { content: [diff(answer.diff)], code: answer.preview };
+    },
+    carry: async (code) => ({ message: t(values.reject ? "refused" : "confirmed"), run: (await post("/api/confirmations", { preview: code })).run }),
+  });
+}
+
 /** Erase lines, a note, words, a person or a session for good; without a selection it is asked for. `request` is the
  * code of one that an agent asks for; a `form` changes the selection. */
 export function forget(selection = null, { request = "", form: chooser } = {}) {
