@@ -72,8 +72,7 @@ class Action:
     `answers` is the class of the value from `carry`, `text` its wording in a sentence. `reopens` tells
     whether settings were changed, `fails` whether a part was not done. A `final` action cannot be undone.
     `owner` keeps it from agents, `beyond` is the command for callers confined to the workspace.
-    `beside` gives further remarks. `lane` and `refusals` are those of `/api`. On the page and in the panel an
-    action has a form of its own where `doors` names them.
+    `beside` gives further remarks. `lane` and `refusals` are those of `/api`.
     """
 
     name: str

@@ -274,7 +274,7 @@ export function decide(values) {
       const answer = await post("/api/confirmations/preview", values);
       return { content: [diff(answer.diff)], code: answer.preview };
     },
-    carry: async (code) => ({ message: t(values.reject ? "refused" : "confirmed"), run: (await post("/api/confirmations", { preview: code })).run }),
+    carry: async (code) => ({ message: t(values.reject ? "label_struck" : "confirmed"), run: (await post("/api/confirmations", { preview: code })).run }),
   });
 }
 
