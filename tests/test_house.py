@@ -164,7 +164,7 @@ MOST = {
     "index": (4_908, 3_293),
     "integrations": (989, 616),
     "language": (2_443, 1_455),
-    "library": (245, 112),
+    "library": (246, 113),
     "markdown": (3_161, 2_162),
     "memory": (1_161, 623),
     "notes": (1_322, 873),

@@ -74,6 +74,7 @@ class Memory(memory.Memory):
         With `session` the messages are appended to its transcript too, for `summarize`. Raises ConfigError
         for messages of another form, NoteUnreadable.
         """
+        from commonplace.language.sentences import spans
         from commonplace.notes import layout
         from commonplace.transcripts import openai
         from commonplace.transcripts.session import Transcript
@@ -91,9 +92,9 @@ class Memory(memory.Memory):
         except (ProviderError, BudgetExceeded):
             pass  # nothing is lost: the words themselves are kept
         by = types.Provenance("agent", agent, session)
-        said = [layout.own_words(turn.text, by, True)[0].rstrip() for turn in turns if turn.role == "user"]
-        texts = [text for text in said if text[-1:] not in "?？"]  # which "" is in as well
-        return tuple(self.remember(text, provenance=by, redact=True, once=True) for text in texts)
+        said = [layout.own_words(turn.text, by, True)[0] for turn in turns if turn.role == "user"]
+        texts = [" ".join(text[a:b] for a, b in spans(text) if text[b - 1] not in "?？") for text in said]
+        return tuple(self.remember(text, provenance=by, redact=True, once=True) for text in texts if text)
 
     def summarize(self, session: str = "", *, agent: str = "") -> types.Written | None:
         """Sum up a session in the note of its day: the newest one unless it is named.
