@@ -66,6 +66,12 @@ def test_wrong_usage(run: Run, arguments: tuple[str, ...]) -> None:
     assert run(*arguments, input=" \n").exit_code == 2
 
 
+def test_a_missing_argument_is_named(run: Run) -> None:
+    for typed in ((), ("--nothing",)):
+        told = run("correct", *typed)
+        assert (told.exit_code, "missing argument 'OLD'" in told.stderr) == (2, True), told.stderr
+
+
 def test_near_misses_are_listed(run: Run, workspace: Path) -> None:
     before = text(workspace)
     done = run("correct", "the deploy moved to Monday", NEW)

@@ -78,7 +78,7 @@ def _parameters(param: Param) -> Iterator[click.Parameter]:
         yield click.Argument(
             [param.name], metavar=param.metavar if param.required else f"[{param.metavar}]",
             nargs=-1 if param.words else 1, required=param.required,
-            default=None if param.required or param.words else "",
+            **({} if param.required or param.words else {"default": ""}),  # None would count as given
             shell_complete=completed(param.completes) if param.completes else None,
         )  # fmt: skip
     elif kind == "boolean":
@@ -106,7 +106,7 @@ def _values(ctx: click.Context, action: Action, given: Mapping[str, Any]) -> dic
         values[param.name] = session.text_argument(value) if param.words else value
     values = {name: value for name, value in values.items() if value not in (None, "", False)}
     if problem := schemas.problem(values, action.body):
-        raise click.UsageError(str(problem).removeprefix("$").removeprefix("."), ctx)
+        raise click.UsageError(str(problem).removeprefix("$").lstrip(".: "), ctx)
     return values
 
 
