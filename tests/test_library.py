@@ -159,6 +159,7 @@ def test_without_a_model_what_the_user_said_is_written_down(memory: Memory, root
 def test_a_text_alone_is_said_by_the_user(memory: Memory, root: Path) -> None:
     (written,) = memory.add("The gate code changes on Fridays. Who told you? 密码改了吗？")
     assert "The gate code changes" in today(root)
+    assert memory.add("Who told you? 密码改了吗？") == ()
     assert memory.get(f"{written.path}#L{written.start_line}").lines
 
 

@@ -69,10 +69,10 @@ class Memory(memory.Memory):
     ) -> tuple[types.Written, ...]:
         """Write down what a conversation says: messages with `role` and `content`, as chat APIs take them.
 
-        The language model, if one is set and answers, picks the facts; otherwise all that the user said, but
-        questions, is written as it is. Secrets are redacted; what stands there already is not written again.
-        With `session` the messages are appended to its transcript too, for `summarize`. Raises ConfigError
-        for messages of another form, NoteUnreadable.
+        The language model, if one is set and answers, picks the facts; otherwise all messages of the user,
+        but those that only ask, are written as they are. Secrets are redacted; what stands there already is
+        not written again. With `session` the messages are appended to its transcript too, for `summarize`.
+        Raises ConfigError for messages of another form, NoteUnreadable.
         """
         from commonplace.language.sentences import spans
         from commonplace.notes import layout
@@ -86,15 +86,15 @@ class Memory(memory.Memory):
             raise ConfigError("messages", 'must be a list of {"role": "user", "content": "…"}')
         if session:
             Transcript.open(self.workspace, session).extend(turns)
+        by = types.Provenance("agent", agent, session)
         try:
-            if (llm := self._language_model()) is not None:
+            if (llm := self._language_model()) is not None and not memory.reviewed(self, by):
                 return flush(self, turns, llm, session=session, agent=agent).written
         except (ProviderError, BudgetExceeded):
             pass  # nothing is lost: the words themselves are kept
-        by = types.Provenance("agent", agent, session)
         said = [layout.own_words(turn.text, by, True)[0] for turn in turns if turn.role == "user"]
-        texts = [" ".join(text[a:b] for a, b in spans(text) if text[b - 1] not in "?？") for text in said]
-        return tuple(self.remember(text, provenance=by, redact=True, once=True) for text in texts if text)
+        texts = [text for text in said if any(text[b - 1] not in "?？" for _, b in spans(text))]
+        return tuple(self.remember(text, provenance=by, redact=True, once=True) for text in texts)
 
     def summarize(self, session: str = "", *, agent: str = "") -> types.Written | None:
         """Sum up a session in the note of its day: the newest one unless it is named.

@@ -120,6 +120,9 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         )
         applying.apply(Workspace(workspace), [change], About("write", "weather"))
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
+    for number in (1, 2) if words == ("merge",) else ():  # one for each format
+        copy = workspace / "memory" / f"2026-02-14.sync-conflict-2026021{number}-101010-ABCDEFG.md"
+        copy.write_text(f"# 2026-02-14\n\n- Nothing but rain.\n- Lamp {number}.\n")
     if words == ("eval", "show"):
         assert run("eval", "init").exit_code == 0
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)

@@ -123,7 +123,7 @@ def test_what_a_row_shows_is_meant_wherever_it_stands_by_now(play: Play, workspa
         note.write_text(NOTES["MEMORY.md"].replace(line, "- Ada calls.\n- Bo calls."), "utf-8")
         await person.press("enter")
         await asked(person, Review)
-        assert "Bo calls." in person.screen.partition("cannot be undone")[2]
+        assert "Bo calls." in person.screen.partition("for good")[2]
         await person.press("y")
         await person.until(lambda: "nothing of it is found any more" in person.message)
 
@@ -220,7 +220,7 @@ def test_nothing_is_forgotten_without_a_yes_and_then_it_is_nowhere(play: Play, w
             await person.type(name)
             await person.press("enter")
             if name == "Nobody Else":
-                await person.until(lambda: "nothing of it is found that could be forgotten" in person.message)
+                await person.until(lambda: "nothing of it is found" in person.message)
         await asked(person, Review)
         await person.sees("Lin signs it off.")
         await person.press("y")

@@ -71,8 +71,11 @@ def _shown(path: Path | None) -> str:
 
 
 def _told(done: Entered) -> str:
-    files = ", ".join(f"{one.what} in {one.path}" for one in done.changed)
-    return f"{done.client}: changed {files}" + (f"; now {done.by_hand}" if done.by_hand else "")
+    names, how = (
+        ", ".join(one.what for one in done.changed),
+        "entered into" if done.starts else "taken out of",
+    )
+    return f"{names} {how} {done.client}" + (f"; now {done.by_hand}" if done.by_hand else "")
 
 
 def _beside(done: Entered) -> list[str]:

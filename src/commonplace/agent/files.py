@@ -101,11 +101,12 @@ def edit(
         after = after.replace("\n", "\r\n") if "\r\n" in document.text else after
         return [Change(place, data, document.with_text(after).data)]
 
-    run = _rewrite(memory, changes, about)
+    run = rewrite(memory, changes, about)
     return Edited(seen, run)
 
 
-def _rewrite(memory: Memory, compose: transaction.Compose, about: About) -> Run | None:
+def rewrite(memory: Memory, compose: transaction.Compose, about: About) -> Run | None:
+    """Change notes for an agent. Raises AccessDenied for an agent under review."""
     if about.by != "owner" and reviewed(memory, Provenance("agent", about.agent)):
         raise AccessDenied(about.agent, "edits no files, as its entries wait for the owner: remember them")
     for attempt in range(_ATTEMPTS):
@@ -366,7 +367,7 @@ class Files:
                 composed.append(Change(name, data, None))
             return sorted(composed, key=lambda change: change.after is None)  # what is moved comes first
 
-        _rewrite(self._memory, changes, self._about(title))
+        rewrite(self._memory, changes, self._about(title))
         transaction.drop_empty_folders(self._memory.workspace, moved)
 
     def _carried(self, name: str, new: str, data: bytes) -> bytes:

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from commonplace.agent import files
 from commonplace.agent.answers import Caller
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
@@ -49,7 +50,6 @@ MOST_CHARACTERS = 450  # of a question and its folder: a longer text holds no fi
 MOST_HITS = 300  # passages of one search, of which several may be of one item
 MOST_BYTES = 1_000_000  # of a value as JSON
 MOST_PARTS = 32  # of a namespace
-_ATTEMPTS = 20  # changes by an editor in a row, after which a write gives up
 # A name of a file as it is: not like a hashed one, and not like a day, which is a daily note's.
 _PLAIN = re.compile(r"(?!.*-[0-9a-f]{16}\Z)(?!\d{4}-\d\d)[a-z0-9][a-z0-9_-]{0,59}")
 _INDEX = re.compile(r"\[[^\]]*\]")  # of a list, in the name of a field
@@ -125,17 +125,9 @@ class Items:
         first, more = next(iter(by_place.values())), len(by_place) - 1
         title = f"store {first.key}" + (f" and {more} more" if more else "")
         about = About("write", title, "an agent stored it", "agent", self._caller.name)
-        workspace = self._memory.workspace
-        for attempt in range(_ATTEMPTS):
-            try:
-                transaction.rewrite(workspace, changes, about, settings=self._memory.settings.history)
-                break
-            except transaction.FileChanged:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-        self._memory.store.written()
+        files.rewrite(self._memory, changes, about)
         gone = [place for place, one in by_place.items() if one.value is None]
-        transaction.drop_empty_folders(workspace, gone)
+        transaction.drop_empty_folders(self._memory.workspace, gone)
 
     def below(self, prefix: Namespace = ()) -> list[Item]:
         """Return the items of a namespace and of those below it, the one stored last first."""

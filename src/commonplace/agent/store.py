@@ -15,7 +15,7 @@ from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound, TextLost
 from commonplace.memory import Memory
 from commonplace.redaction import masks
-from commonplace.types.changes import About
+from commonplace.types.changes import About, Provenance
 
 if TYPE_CHECKING:
     from commonplace.types import Recall, Written
@@ -45,7 +45,8 @@ class MemoryStore:
 
     def append_today(self, text: str, *, heading: str | None = None, now: datetime | None = None) -> Written:
         """Append an entry to today's note, redacted. Raises as `Memory.remember` does."""
-        return self.memory.remember(text, heading=heading, now=now)
+        by = Provenance("agent", self.memory._agent) if self.memory._agent else None
+        return self.memory.remember(text, heading=heading, now=now, provenance=by)
 
     def read_long_term(self) -> str:
         """Read MEMORY.md to rewrite it: with its comments, with marks in place of hidden text.

@@ -12,10 +12,11 @@ import click
 
 from commonplace.actions.action import Call
 from commonplace.actions.table import every
-from commonplace.base.errors import PreviewOutdated
+from commonplace.base.errors import AccessDenied, PreviewOutdated
 from commonplace.cli import failures, session
 from commonplace.cli.options import TYPED, WIDEST_HELP, Command, Option, completed, format_of
 from commonplace.edit.resolve import StatementNotFound
+from commonplace.memory import reviewed
 from commonplace.providers.llm import schemas
 from commonplace.render import reports, screen, to_json
 from commonplace.storage.undo import NothingToUndo
@@ -139,6 +140,8 @@ def carry_out(
     Without a terminal, a final action needs `yes`.
     """
     memory, now = session.open_memory(ctx), datetime.now().astimezone()
+    if action.owner and by and reviewed(memory, by):
+        raise AccessDenied(by.agent, f"does no `{action.name}`, as its entries wait for the owner")
     try:
         shown = _shown(action, Call(memory, values, by, now))
     except NothingToUndo as error:
@@ -157,8 +160,8 @@ def carry_out(
         failures.warn(f"nothing was changed; to do it: {again}")
         ctx.exit(failures.USAGE)
     done = shown.carry()
-    for line in action.beside(done):
-        failures.warn(line)
+    if further := action.beside(done):
+        session.note("\n".join(map(screen.one_line, further)), memory.settings)
     if form == "json":
         session.write(to_json(done))
     else:

@@ -18,7 +18,7 @@ from commonplace.base.messages import Message, message
 from commonplace.base.root import LIMIT
 from commonplace.markdown import comments, struck
 from commonplace.markdown.document import Document, decode, parse
-from commonplace.markdown.statements import bullet, commented
+from commonplace.markdown.statements import bullet, commented, read
 from commonplace.markdown.structure import unclosed
 from commonplace.notes import appends
 from commonplace.redaction.recalled import strip_recalled
@@ -192,7 +192,13 @@ def placed(
 
 def _entry(body: str, hour: str | None, provenance: Provenance | None, *, tentative: bool) -> str:
     lines = bullet(body, hour)
-    return marked(commented(lines, "<!-- tentative -->") if tentative else lines, provenance)
+    entry = marked(commented(lines, "<!-- tentative -->") if tentative else lines, provenance)
+    if tentative and any(
+        one.said.get("status") != "tentative"
+        for one in read(Document.read(entry.encode("utf-8", "replace"), "entry.md").note)
+    ):
+        raise ConfigError("text", message("text.guess", "must begin with words, and without a status"))
+    return entry
 
 
 def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:

@@ -42,7 +42,7 @@ def _tool(action: Action) -> Tool:
 def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
     """Show the effect and ask the person to confirm; without a way to ask, take a confirmation code."""
     values = {name: value for name, value in arguments.items() if name != "confirm"}
-    request = f"{memory.workspace.root} {action.name} {sorted(values.items())}"
+    request = f"{memory.workspace.root} {action.name} {sorted(values.items())} {caller.name} {caller.session}"
     if code := arguments.get("confirm", ""):
         told, carry = _WAITING.shown(code), _WAITING.redeem(code, request)
         if carry is None:
@@ -56,7 +56,10 @@ def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: C
         if carry is None:
             return Answer(told, {"preview": to_data(shown.outcome)})
     if caller.ask is not None:
-        if caller.ask(told, _WAITING.offer(request, told, carry)) != "accept":
+        code = _WAITING.offer(request, told, carry)
+        said = caller.ask(told, code)
+        _WAITING.redeem(code, request)
+        if said != "accept":
             return answers.failed("nothing was done: the user did not agree")
     elif not code:
         code = _WAITING.offer(request, told, carry)

@@ -17,6 +17,7 @@ from commonplace.agent import tools
 from commonplace.agent.answers import Answer, Caller
 from commonplace.agent.authorship import Refused
 from commonplace.agent.files import Files
+from commonplace.agent.items import Items, Put
 from commonplace.agent.store import MemoryStore
 from commonplace.base import paths
 from commonplace.base.errors import AccessDenied
@@ -75,6 +76,40 @@ def test_the_tools_of_an_agent_write_what_waits_and_correct_nothing(workspace: P
     assert text.count(MARK) == 2
     assert "~~" not in text
     assert not (workspace / "memory" / "x.md").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nThe cow rule is two.",
+        "- ```\n  x\n  ```\n- The dog rule is three.",
+        "The quokka code is zulu. <!-- status: superseded -->",
+        "<!-- superseded -->\nThe emu code is echo.",
+    ],
+)
+def test_no_mark_is_put_where_it_does_not_hold(workspace: Path, text: str) -> None:
+    with Memory.open(workspace) as memory:
+        for long_term in (True, False):
+            answer = called(memory, "memory_write", "codex", text=text, long_term=long_term)
+            assert answer.is_error or MARK in (workspace / str(answer.data["path"])).read_text("utf-8")
+            assert not memory.recall("cow dog quokka emu rule code").hits
+
+
+def test_what_integrations_store_waits_too(workspace: Path) -> None:
+    with Memory.open(workspace, agent="codex") as memory:
+        with pytest.raises(AccessDenied):
+            Items(memory, agent="codex").put([Put(("facts",), "k", {"text": "The quokka code is zulu."})])
+        MemoryStore(memory).append_today("The wombat code is yankee.")
+        assert "The wombat code is yankee. <!-- tentative -->" in (workspace / "memory").joinpath(
+            f"{datetime.now():%Y-%m-%d}.md"
+        ).read_text("utf-8")
+
+
+def test_an_agent_under_review_undoes_nothing(run: Run, workspace: Path) -> None:
+    assert run("correct", "Lin signs it off.", "Mira signs it off.").exit_code == 0
+    refused = run("--agent", "codex", "undo", "--yes")
+    assert (refused.exit_code, "wait for the owner" in refused.stderr) == (1, True)
+    assert run("undo", "--yes").exit_code == 0
 
 
 def test_only_the_owner_decides(run: Run, workspace: Path) -> None:
