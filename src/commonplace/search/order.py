@@ -60,7 +60,7 @@ LISTS, LIST, LINKED = 3, 0.8, 1 / 3
 _LINK = lazy(r"\[\[([^\]|#\n]++)[^\]\n]*+\]\]|\[[^\]\n]*+\]\(([^)\s#]+)\.md[^)\n]*+\)")
 _ROW = lazy(  # `- Kitchen: [[Offers]], [[Tiles]]`, `[Offers](offers.md) (of March)`
     r"\s*+(?:(?:[-*+]|\d+[.)])\s++)?(?:[^\[\]:：]++[:：]\s*+)?"
-    r"(?:(?:\[\[[^\]]++\]\]|\[[^\]]*+\]\([^)\s]++\))[\s,、;；|·/]*+)++(?:[-–—(（].{,40})?"
+    r"(?:(?:\[\[[^\]]++\]\]|\[[^\]]*+\]\([^)\s]++\))[\s,、;；|·/]*+|(?!))++(?:[-–—(（].{,40})?"
 )
 # Replacements of a passage, by its id: the passages in each place.
 Successors = Mapping[int, Sequence[Collection[int]]]
