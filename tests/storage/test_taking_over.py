@@ -12,7 +12,7 @@ import pytest
 from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.memory import Memory
-from commonplace.storage import keyvalue, state, taking_over
+from commonplace.storage import state, taking_over
 from commonplace.storage.queue import Queue
 
 LEFT = Path(__file__).with_name("version_0_1.zip")
@@ -20,13 +20,12 @@ LEFT = Path(__file__).with_name("version_0_1.zip")
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """The notes of version 0.1, with the key that it signed its records with among the user's settings."""
+    """The notes of version 0.1."""
     with zipfile.ZipFile(LEFT) as packed:
         packed.extractall(tmp_path)
     settings = paths.user_config_dir()
     settings.mkdir(parents=True)
     (settings / "config.toml").write_text('[embedding]\nprovider = "none"\n')
-    os.replace(tmp_path / "signing.key", settings / "signing.key")
     return tmp_path / "notes"
 
 
@@ -51,22 +50,14 @@ def seen(notes: Path) -> dict[str, object]:
     }
 
 
-def test_entries_and_receipts_go_on(notes: Path) -> None:
-    found = seen(notes)
-    assert {"import", "import key"} <= set(found["state"])  # type: ignore[call-overload]
-    texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
-    assert "Kim moved to Oslo. <!-- by: agent; agent: claude; session: s1;" in texts
-    assert "A stranger says hi. <!-- by: untrusted;" in texts
-    assert found["old"] == [".gitignore", "old"]
-    assert any("Gas costs 40" in text for text in found["hits"])  # type: ignore[attr-defined]
-
-
-def test_without_the_key_nothing_in_it_is_done(notes: Path) -> None:
-    os.remove(paths.user_config_dir() / "signing.key")
+def test_entries_that_wait_are_written_as_untrusted(notes: Path) -> None:
     found = seen(notes)
     assert found["state"] == []
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert "Kim moved to Oslo. <!-- by: untrusted;" in texts
+    assert "A stranger says hi. <!-- by: untrusted;" in texts
+    assert found["old"] == [".gitignore", "old"]
+    assert any("Gas costs 40" in text for text in found["hits"])  # type: ignore[attr-defined]
 
 
 def test_it_is_taken_over_once(notes: Path) -> None:
@@ -79,7 +70,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-@pytest.mark.parametrize("step", range(1, 27))
+@pytest.mark.parametrize("step", range(1, 22))
 def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     left = step
 
@@ -96,7 +87,6 @@ def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pyte
     with monkeypatch.context() as patch:
         for name in ("create", "rename", "exchange", "make_folder", "descriptor"):
             patch.setattr(Root, name, killing(getattr(Root, name)))
-        patch.setattr(keyvalue, "update", killing(keyvalue.update))
         patch.setattr(Queue, "extend", killing(Queue.extend))
         with pytest.raises(Killed):
             taking_over.run(paths.Workspace(notes))
@@ -104,7 +94,6 @@ def test_killed_at_any_step_it_goes_on(notes: Path, step: int, monkeypatch: pyte
     texts = "\n".join(found["notes"].values())  # type: ignore[attr-defined]
     assert texts.count("Kim moved to Oslo.") == texts.count("A stranger says hi.") == 1
     assert found["old"] == [".gitignore", "old"]
-    assert "import" in found["state"]  # type: ignore[operator]
 
 
 def test_where_the_folder_cannot_be_changed_it_stays(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
