@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from commonplace.base import locks, paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
-from commonplace.storage import files
+from commonplace.notes import layout
+from commonplace.storage import files, overwritten
 
 
 @pytest.fixture
@@ -130,6 +132,38 @@ def test_a_file_that_is_renamed_over_the_note_at_the_last_moment_is_read(
     files.replace(target, lambda data: data + b"- ours\n", lock=lock)
     assert target.read_bytes() == b"- theirs\n- ours\n"
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".tmp") == []
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_an_editor_that_saves_twice_while_its_file_is_put_back_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: bool
+) -> None:
+    workspace = paths.Workspace(tmp_path)
+    workspace.memory_dir.mkdir()
+    note = workspace.memory_dir / "2026-02-13.md"
+    now, saves, exchange = datetime(2026, 2, 13, 12), ["second", "first"], files._exchange_names
+    layout.remember(workspace, "before", now=now)
+
+    def beside(place: files._Place) -> bool:
+        if saves:
+            text = note.read_text() + f"- theirs {saves.pop()}\n"
+            if moved and not saves:
+                note.rename(tmp_path / "backup")
+            (tmp_path / "new").write_text(text)
+            if not moved or saves:
+                os.replace(tmp_path / "new", note)
+        done = exchange(place)
+        if moved and not saves and (tmp_path / "new").exists():
+            os.replace(tmp_path / "new", note)
+        return done
+
+    monkeypatch.setattr(files, "_exchange_names", beside)
+    told = [*layout.remember(workspace, "ours", now=now).warnings, *overwritten.check(workspace)]
+    assert saves == []
+    kept = note.read_text() + "".join(copy.content.decode() for copy in overwritten.copies(workspace))
+    for line in ("before", "ours", "theirs first", "theirs second"):
+        assert line in kept
+    assert told
 
 
 def test_a_lock_folder_that_leaves_the_state_is_refused(tmp_path: Path) -> None:

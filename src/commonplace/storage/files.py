@@ -13,7 +13,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -62,6 +62,11 @@ class _Place(NamedTuple):
     def clear(self) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self.temporary, dir_fd=self.folder)
+
+    def holds(self, status: Status) -> bool:
+        """Tell whether the temporary name is that of the file with this status."""
+        now = os.stat(self.temporary, dir_fd=self.folder, follow_symlinks=False)
+        return status is not None and os.path.samestat(now, status)
 
 
 class _Original(NamedTuple):
@@ -260,24 +265,36 @@ def _put(
         guard.prepare(original.data, original.status, after, new)
     if not original.stands(place):
         return False
+    late = None
     try:
         if after is None:
             os.unlink(place.name, dir_fd=place.folder)
         elif original.status is None or not _exchange_names(place):
             os.replace(place.temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-        else:
-            came = os.stat(place.temporary, dir_fd=place.folder, follow_symlinks=False)
-            if came.st_ino != original.status.st_ino:  # another program has put its file there just now
-                _exchange_names(place)
-                return False
+        elif not place.holds(original.status) and (late := _put_back(place, new)) is None:
+            return False  # another program had put its file there just now
     except FileNotFoundError:  # another program has moved it away
         return False
     place.sync()
     if guard:
         if original.status is None:  # not earlier: after a kill, the guard must not expect this file
             guard.prepare(None, None, after, new)
-        guard.replaced(original.data, _late(original, is_ours=guard.is_last_version(original.data)))
+        is_ours = guard.is_last_version(original.data)
+        guard.replaced(original.data, _late(original, is_ours=is_ours) if late is None else late)
     return True
+
+
+def _put_back(place: _Place, new: Status) -> bytes | None:
+    """Exchange our `new` file again for that of another program, which we replaced just now.
+
+    If that program saves again meanwhile, its last file stays; return the bytes of the file between.
+    """
+    _exchange_names(place)
+    if place.holds(new):
+        return None
+    _exchange_names(place)
+    with closing(_read(place._replace(name=place.temporary))) as between:
+        return between.data
 
 
 def _exchange_names(place: _Place) -> bool:
