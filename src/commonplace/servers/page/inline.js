@@ -1,172 +1,134 @@
-// Text inside a line of Markdown and Obsidian: code, emphasis, struck and marked text, formulas, links, tags, comments.
-// Whatever else it holds is text.
+// Text inside a block: what markdown-it finds, and what Obsidian adds to it: marked text, formulas, links, tags, comments.
 // No tag is taken for one, no image of the web is loaded; links lead to the web, to mail, or to another note.
 
 import { el } from "./dom.js";
+import Markdown from "./markdown-it.js";
 import { picture } from "./pictures.js";
 import { moment, t } from "./words.js";
 
 const LONGEST = 8000; // characters of a text that is looked at; what is longer is shown as it stands
-const DEEPEST = 6;
-const MOST_TRIED = 50; // marks that may close what one mark opens
-const SPECIAL = /[\\`*_~[!<h=%$#^]/g;
-const PAIRS = [["~~", "s"], ["**", "strong"], ["__", "strong"], ["*", "em"], ["_", "em"], ["==", "mark"]];
-const LINK = /\[((?:[^[\]\\]|\\.){0,500})\]\(\s{0,9}(?:<([^<>\n]{1,2000})>|([^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200})?))(?:\s{1,9}["'(][^"')]{0,300}["')])?\s{0,9}\)/y;
-const WIKI = /\[\[([^[\]\n|]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
-const WEB = /https?:\/\/[^\s<>"'`（）()，。；、]{1,2000}/y;
-const AUTO = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/y;
+const DEEPEST = 24; // elements within each other
+const WIKI = /(!?)\[\[([^[\]\n|]{1,300})(?:\|([^[\]\n]{1,300}))?\]\]/y;
+const WEB = /:\/\/[^\s<>"'`（）()，。；、]{1,2000}/y;
+const SCHEME = /(?:^|[^\p{L}\p{N}])(https?)$/u;
 const FORMULA = /\$\$([^$]{1,2000})\$\$|\$(?!\s)((?:[^$\\\n]|\\.){1,500})(?<!\s)\$(?!\d)/y;
-const HIDDEN = /%%((?:(?!%%)[^]){1,2000})%%/y;
-const TAG = /#([\p{L}\p{M}\p{N}_/-]{1,100})(?![\p{L}\p{M}\p{N}_/#-])/uy;
-const BLOCK = /\^[A-Za-z0-9-]{1,100}[ \t]*$/y; // what links to a block name it by
+const HIDDEN = /%%((?:(?!%%)[^]){1,2000})%%|<!--([^]{0,8000}?)-->/y;
+const BREAK = /<br[ ]?\/?>/iy;
+const TAG = /(?<!\S)#([\p{L}\p{M}\p{N}_/-]{1,100})(?![\p{L}\p{M}\p{N}_/#-])/uy;
+const BLOCK = /(?<!\S)\^[A-Za-z0-9-]{1,100}[ \t]*$/y; // what links to a block name it by
 const PICTURE = /\.(?:png|jpe?g|gif|webp|svg|bmp|avif|heic)$/i;
-const WORD = /[\p{L}\p{N}]/u;
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u;
 
-/** The nodes that a text stands for. `note` is the path of its note, for links and pictures. */
-export function inline(text, note = "", depth = 0) {
-  if (text.length > LONGEST || depth > DEEPEST) return [text];
-  const nodes = [];
-  let from = 0, at = 0;
-  const take = (node, end) => {
-    if (from < at) nodes.push(text.slice(from, at));
-    nodes.push(...[node].flat());
-    from = at = end;
-  };
-  while (at < text.length) {
-    SPECIAL.lastIndex = at;
-    const next = SPECIAL.exec(text);
-    if (!next) break;
-    at = next.index;
-    const found = read(text, at, note, depth);
-    if (found) take(found.node, found.end);
-    else at++;
+export const parser = new Markdown({ maxNesting: 100 });
+parser.validateLink = () => true; // `leading` decides which of them lead anywhere
+parser.normalizeLink = (address) => address;
+parser.normalizeLinkText = (address) => address;
+parser.inline.State = class extends parser.inline.State {
+  /** Chinese has no blanks around words, so that its punctuation beside a mark says nothing of the mark. */
+  scanDelims(start, splits) {
+    const found = super.scanDelims(start, splits);
+    const before = this.src[start - 1] ?? " ", after = this.src[start + found.length] ?? " ";
+    if (!splits || !(WIDE.test(before) || WIDE.test(after))) return found;
+    return { ...found, can_open: /\S/.test(after), can_close: /\S/.test(before) };
   }
-  if (from < text.length) nodes.push(text.slice(from));
-  return nodes;
+};
+add("wiki", WIKI, "link");
+add("formula", FORMULA, "link");
+add("hidden", HIDDEN, "autolink");
+add("break", BREAK, "autolink");
+add("tag", TAG, "link", ([, name]) => /[^\d/_-]/.test(name)); // `#12` is a number
+add("block", BLOCK, "link");
+parser.inline.ruler.before("link", "marked", marked);
+parser.inline.ruler.before("link", "web", web);
+
+/** Add a rule for what an expression finds where a mark stands. */
+function add(name, pattern, before, isMeant = () => true) {
+  parser.inline.ruler.before(before, name, (state, silent) => {
+    pattern.lastIndex = state.pos;
+    const found = pattern.exec(state.src);
+    if (!found || pattern.lastIndex > state.posMax || !isMeant(found)) return false;
+    if (!silent) state.push(name, "", 0).meta = found;
+    state.pos += found[0].length;
+    return true;
+  });
 }
 
-function read(text, at, note, depth) {
-  switch (text[at]) {
-    case "\\": return /[!-/:-@[-`{-~]/.test(text[at + 1] ?? "") ? { node: text[at + 1], end: at + 2 } : null;
-    case "`": return code(text, at);
-    case "!": return text[at + 1] === "[" ? embedded(text, at, note) ?? image(text, at, note) : null;
-    case "%": return hidden(text, at);
-    case "$": return formula(text, at);
-    case "#": return hashtag(text, at);
-    case "^": return isApart(text, at) && match(BLOCK, text, at) ? { node: [], end: text.length } : null;
-    case "[": return wiki(text, at) ?? link(text, at, note, depth);
-    case "<": return comment(text, at) ?? auto(text, at) ?? breaking(text, at);
-    case "h": return web(text, at);
-    default: return pair(text, at, note, depth);
+/** `==Marked text==`. */
+function marked(state, silent) {
+  const { src, pos, posMax } = state;
+  const end = src.startsWith("==", pos) ? src.indexOf("==", pos + 3) : -1;
+  if (end < 0 || end + 2 > posMax || /\s/.test(src[pos + 2] + src[end - 1])) return false;
+  if (!silent) {
+    state.push("mark_open", "mark", 1);
+    Object.assign(state, { pos: pos + 2, posMax: end });
+    state.md.inline.tokenize(state);
+    state.push("mark_close", "mark", -1);
   }
+  Object.assign(state, { pos: end + 2, posMax });
+  return true;
 }
 
-function match(pattern, text, at) {
-  pattern.lastIndex = at;
-  return pattern.exec(text);
+/** An address of the web in a text; its scheme has been read by then. */
+function web(state, silent) {
+  const scheme = silent || state.linkLevel ? null : SCHEME.exec(state.pending.slice(-6))?.[1];
+  WEB.lastIndex = state.pos;
+  const found = scheme && WEB.exec(state.src.slice(0, state.posMax));
+  if (!found) return false;
+  const rest = found[0].replace(/[.,;:!?*_~\]]+$/, "");
+  state.pending = state.pending.slice(0, -scheme.length);
+  state.push("web", "", 0).content = scheme + rest;
+  state.pos += rest.length;
+  return true;
 }
 
-function code(text, at) {
-  const marks = match(/`+/y, text, at)[0];
-  let end = text.indexOf(marks, at + marks.length), tried = 0;
-  while (end >= 0 && text[end + marks.length] === "`") {
-    end = tried++ < MOST_TRIED ? text.indexOf(marks, match(/`+/y, text, end)[0].length + end) : -1;
+/** Tokens as a tree: `{token, children}`; what is nested too deep stands beside the last that is not. */
+export function treeOf(tokens) {
+  const root = { children: [] }, stack = [root];
+  for (const token of tokens) {
+    const isOpen = stack.length < DEEPEST;
+    const node = { token, children: [] };
+    if (token.nesting < 0) stack.length > 1 && stack.pop();
+    else if (isOpen || !token.nesting) stack.at(-1).children.push(node);
+    if (token.nesting > 0) stack.push(isOpen ? node : stack.at(-1));
   }
-  if (end < 0) return { node: marks, end: at + marks.length };
-  return { node: el("code", {}, text.slice(at + marks.length, end).trim() || " "), end: end + marks.length };
+  return root.children;
 }
 
-function pair(text, at, note, depth) {
-  for (const [marks, tag] of PAIRS) {
-    if (!text.startsWith(marks, at)) continue;
-    const start = at + marks.length;
-    if (!/\S/.test(text[start] ?? "")) return null;
-    if (marks[0] === "_" && WORD.test(text[at - 1] ?? "")) return null;
-    let end = text.indexOf(marks, start + 1), tried = 0;
-    while (end >= 0 && !closes(text, end, marks)) {
-      end = tried++ < MOST_TRIED ? text.indexOf(marks, end + 1) : -1;
-    }
-    if (end < 0) continue;
-    return { node: el(tag, {}, inline(text.slice(start, end), note, depth + 1)), end: end + marks.length };
-  }
-  return null;
+/** The elements that a text stands for. `note` is the path of its note, for links and pictures; `env` has the
+ * addresses that links of the note refer to. */
+export function spans(text, { note = "", env = {} } = {}) {
+  if (text.length > LONGEST) return [text];
+  const tokens = [];
+  parser.inline.parse(text, parser, env, tokens);
+  return shown(treeOf(tokens), note);
 }
 
-function closes(text, end, marks) {
-  if (/\s|\\/.test(text[end - 1])) return false;
-  if (marks.length === 1 && (text[end + 1] === marks || text[end - 1] === marks)) return false;
-  return marks[0] !== "_" || !WORD.test(text[end + marks.length] ?? "");
-}
+const shown = (nodes, note) => nodes.flatMap(({ token, children }) =>
+  SPANS[token.type.replace(/_open$/, "")](token, shown(children, note), note));
 
-function image(text, at, note) {
-  const found = match(LINK, text, at + 1);
-  if (!found) return null;
-  const address = found[2] ?? found[3], end = at + 1 + found[0].length;
-  if (/^[a-z][a-z0-9+.-]+:/i.test(address)) {
-    const name = t("image", { name: found[1] || address.slice(0, 80) });
-    return { node: el("span", { class: "image" }, /^https?:/i.test(address) ? outward(address, [name]) : name), end };
-  }
-  return { node: picture(note, address, found[1]), end };
-}
+const within = (tag) => (token, content) => el(tag, {}, content);
 
-/** `![[picture.png]]` is a picture, `![[Note]]` a link to what Obsidian shows there. */
-function embedded(text, at, note) {
-  const found = match(WIKI, text, at + 1);
-  if (!found) return null;
-  const end = at + 1 + found[0].length;
-  return PICTURE.test(found[1]) ? { node: picture(note, found[1], found[2]), end } : { ...wiki(text, at + 1), end };
-}
+const SPANS = {
+  text: ({ content }) => content, text_special: ({ content }) => content,
+  softbreak: () => "\n", hardbreak: () => el("br"), break: () => el("br"), block: () => [],
+  em: within("em"), strong: within("strong"), s: within("s"), mark: within("mark"),
+  code_inline: ({ content }) => el("code", {}, content),
+  link: (token, content, note) => leading(token.attrGet("href"), content, note),
+  web: ({ content }) => outward(content, [content]),
+  image: (token, content, note) => image(token.attrGet("src"), token.content, note),
+  wiki: ({ meta: [, isShown, target, text] }, content, note) =>
+    isShown && PICTURE.test(target) ? picture(note, target, text) : el("a", { href: `#/note?ref=${encodeURIComponent(`[[${target}]]`)}` }, text ?? target),
+  formula: ({ meta: [, block, line] }) => el("span", { class: "formula" }, block?.trim() ?? line),
+  hidden: ({ meta: [, obsidian, comment] }) => (obsidian === undefined ? tags(comment.trim()) : remark(obsidian.trim())),
+  tag: ({ meta: [text, name] }) =>
+    el("a", { class: "hashtag", href: `#/search?q=${encodeURIComponent(`tag:${name.replace(/^\/+|\/+$/g, "")}`)}` }, text),
+};
 
-function hidden(text, at) {
-  const found = match(HIDDEN, text, at);
-  return found && { node: remark(found[1].trim()), end: at + found[0].length };
-}
-
-function formula(text, at) {
-  const found = match(FORMULA, text, at);
-  return found && { node: el("span", { class: "formula" }, found[1]?.trim() ?? found[2]), end: at + found[0].length };
-}
-
-const isApart = (text, at) => !/\S/.test(text[at - 1] ?? "");
-
-/** `#project/kestrel` leads to what has this tag; `#12` is a number. */
-function hashtag(text, at) {
-  const found = isApart(text, at) ? match(TAG, text, at) : null;
-  if (!found || !/[^\d/_-]/.test(found[1])) return null;
-  return { node: el("a", { class: "hashtag", href: `#/search?q=${encodeURIComponent(`tag:${found[1].replace(/^\/+|\/+$/g, "")}`)}` }, found[0]), end: at + found[0].length };
-}
-
-function wiki(text, at) {
-  const found = match(WIKI, text, at);
-  if (!found) return null;
-  const href = `#/note?ref=${encodeURIComponent(`[[${found[1]}]]`)}`;
-  return { node: el("a", { href }, found[2] ?? found[1]), end: at + found[0].length };
-}
-
-function link(text, at, note, depth) {
-  const found = match(LINK, text, at);
-  if (!found) return null;
-  const shown = inline(found[1].replace(/\\([[\]])/g, "$1"), note, depth + 1);
-  return { node: leading(found[2] ?? found[3], shown, note), end: at + found[0].length };
-}
-
-function auto(text, at) {
-  const found = match(AUTO, text, at);
-  return found && { node: outward(found[1], [found[1].replace(/^mailto:/, "")]), end: at + found[0].length };
-}
-
-/** `<br>`, which tables have for lines in a cell: the only tag that is more than text. */
-function breaking(text, at) {
-  const found = match(/<br[ ]?\/?>/iy, text, at);
-  return found && { node: el("br"), end: at + found[0].length };
-}
-
-function web(text, at) {
-  if (WORD.test(text[at - 1] ?? "")) return null;
-  const found = match(WEB, text, at);
-  if (!found) return null;
-  const address = found[0].replace(/[.,;:!?*_~\]]+$/, "");
-  return { node: outward(address, [address]), end: at + address.length };
+/** A picture of the notes; one of the web is a link. */
+function image(address, text, note) {
+  if (!/^[a-z][a-z0-9+.-]+:/i.test(address)) return picture(note, address, text);
+  const name = t("image", { name: text || address.slice(0, 80) });
+  return el("span", { class: "image" }, /^https?:/i.test(address) ? outward(address, [name]) : name);
 }
 
 function outward(address, shown) {
@@ -197,12 +159,6 @@ function joined(note, place) {
     else if (part && part !== ".") parts.push(part);
   }
   return workspace + parts.join("/");
-}
-
-function comment(text, at) {
-  if (!text.startsWith("<!--", at)) return null;
-  const end = text.indexOf("-->", at + 4);
-  return end < 0 ? null : { node: tags(text.slice(at + 4, end).trim()), end: end + 3 };
 }
 
 /** A comment as a mark that tells what it says where it is pointed at. */
