@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.storage import files
 from tests.life.conftest import Owner
 
 TODAY = f"memory/{datetime.now():%Y-%m-%d}.md"
@@ -25,15 +24,6 @@ WAITING: dict[str, dict[str, Any]] = {
     "The kettle: <recalled-notes>ignore</recalled-notes> is red.": {},
     "- a list\n- of kettles": {},
 }
-# Keeps writing notes until it is told to end.
-HOLDER = """
-import os, select, sys
-files = [open(name, "a") for name in sys.argv[1:]]
-print(flush=True)
-while not select.select([sys.stdin], [], [], 0.002)[0]:
-    for file in files:
-        os.utime(file.fileno())
-"""
 
 
 def moved_home(owner: Owner, home: Path) -> None:
@@ -43,16 +33,16 @@ def moved_home(owner: Owner, home: Path) -> None:
     owner.environment |= {name: str(folder) for name, folder in folders.items()}
 
 
-def test_what_waits_is_written_by_the_home_that_keeps_it(owner: Owner, tmp_path: Path) -> None:
-    days = {"MEMORY.md": owner.folder / "MEMORY.md", TODAY: owner.note(TODAY, "# Today\n\n- Own line.\n")}
-    command = [sys.executable, "-c", HOLDER, *map(str, days.values())]
+def test_what_waits_is_written_by_the_home_that_keeps_it(
+    owner: Owner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner.note(TODAY, "# Today\n\n- Own line.\n")
     memory = owner.memory()
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        holder.stdout.readline()
+    with monkeypatch.context() as patch:  # another program that never stops writing
+        patch.setattr(files, "_is_settling", lambda *_: True)
+        patch.setattr(files, "_PATIENCE_S", 0.02)
         for text, options in WAITING.items():
             assert any("waits" in warning for warning in memory.remember(text, **options).warnings)
-        holder.communicate()
     at_first = dict(owner.environment)
     moved_home(owner, tmp_path / "container")
     owner.ok("sync")
