@@ -190,4 +190,4 @@ def test_a_short_secret_in_the_queue_keeps_its_entry(workspace: Path) -> None:
     line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"})
     after = queue.without(line, stores.Redaction())
     assert after
-    assert json.loads(after)["text"] == "the password: *** is for the gate"
+    assert json.loads(after)["text"] == "the password: [REDACTED:password] is for the gate"

@@ -141,7 +141,7 @@ def test_what_only_looks_alike_stays(owner: Owner) -> None:
 def test_a_comment_that_is_asked_for_goes(owner: Owner) -> None:
     owner.note("memory/a.md", "# A\n\n- Tea <!-- from Bo --> and milk.\n- <b>loud</b> music\n")
     assert not owner.memory().forget([Selection("text", "<!-- from Bo -->"), Selection("text", "loud")]).left
-    assert owner.read("memory/a.md") == "# A\n\n- Tea and milk.\n- music\n"
+    assert owner.read("memory/a.md") == "# A\n\n- Tea … and milk.\n- <b>…</b> music\n"
 
 
 def test_the_command_line_forgets_a_struck_wrapped_name(owner: Owner) -> None:

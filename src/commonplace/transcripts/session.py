@@ -168,7 +168,7 @@ def without(raw: bytes, targets: Targets) -> bytes:
     A message that mentions a person loses its whole text, and a call its arguments. A damaged line becomes an
     empty object.
     """
-    if not targets.matches(raw.decode("utf-8", "replace"), escaped=True):
+    if not targets.matches(raw.decode("utf-8", "replace")):
         return raw
     end = raw[len(raw.rstrip(b"\r\n")) :]
     try:

@@ -46,8 +46,8 @@ class Targets(Protocol):
     def known(self) -> Sequence[Known]:
         """The notes that are changed."""
 
-    def matches(self, text: str, *, escaped: bool = False) -> bool:
-        """Tell whether a text, or its decoded JSON escapes, has a target."""
+    def matches(self, text: str) -> bool:
+        """Tell whether a text has a target, also in the escapes of JSON."""
 
     def takes_whole(self, text: str) -> bool:
         """Tell whether a text mentions a target that takes whole statements with it, such as a person."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.edit.forget.targets import Block, Cut, Page, Targets, cut, decode
@@ -57,34 +58,29 @@ def test_a_note_named_after_a_person_goes() -> None:
 @pytest.mark.parametrize(
     ("before", "left"),
     [
-        ("- ring +49 123 now\n", "- ring now\n"),
+        ("- ring +49 123 now\n", "- ring … now\n"),
         ("- 14:05 +49 123\n- b\n", "- b\n"),
         ("- ~~+49 123~~ <!-- cp: until=2026-03-02 -->\n- b\n", "- b\n"),
-        ("- **+49 123** is his\n", "- is his\n"),
+        ("- **+49 123** is his\n", "- **…** is his\n"),
         ("- +49 123\n  - nested\n", "-\n  - nested\n"),
-        ("- a\n  +49 123\n  b\n", "- a\n  b\n"),
-        ("- a +49\n  123 b\n", "- a\n  b\n"),
+        ("- a\n  +49 123\n  b\n", "- a\n  …\n  b\n"),
+        ("- a +49\n  123 b\n", "- a …\n  … b\n"),
         ("## +49 123\n\n- b\n", "\n- b\n"),
         ("+49 123\n=======\n\n- b\n", "\n- b\n"),
-        ("| a | +49 123 |\n| +49 123 | |\n", "| a | |\n"),
-        ("```\n+49 123\n\nx\n```\n", "```\n\nx\n```\n"),
-        ("---\nphones: [1, +49 123, 2]\n---\n- b\n", "---\nphones: [1, 2]\n---\n- b\n"),
+        ("| a | +49 123 |\n| +49 123 | |\n", "| a | … |\n"),
+        ("```\n+49 123\n\nx = +49 123\n```\n", "```\n\nx = …\n```\n"),
+        ("---\nphones: [1, +49 123, 2]\ntel: +49 123\n---\n- b\n", "---\nphones: [1, 2]\ntel: …\n---\n- b\n"),
         ("- 2+49 1234\n", "- 2+49 1234\n"),
-        ("> ring +49\n> 123 now\n", "> ring\n> now\n"),
+        ("> ring +49\n> 123 now\n", "> ring …\n> … now\n"),
         ("> +49\n> 123\n\nb\n", "\nb\n"),
-        ("- ring **+49** 123 now\n", "- ring now\n"),
-        ("- ring *+49* **123** now\n", "- ring now\n"),
-        ("- **ring +49** 123 now\n", "- **ring** now\n"),
-        ("- ring +49 **123 now**\n", "- ring **now**\n"),
-        ("- ring **+49\n  123** now\n", "- ring\n  now\n"),
-        ("- 买了人保的，+49 123，到明年。\n", "- 买了人保的，到明年。\n"),
-        ("- 孙老师，电话 +49 123。\n", "- 孙老师，电话。\n"),
-        ("- 孙老师，+49 123。\n", "- 孙老师。\n"),
-        ("- +49 123，到明年\n", "- ，到明年\n"),
-        ("- Bo, +49 123, calls.\n", "- Bo, calls.\n"),
-        ("- Bo has +49 123.\n", "- Bo has.\n"),
-        ("- 14:05 +49 123, Bo\n", "- 14:05 , Bo\n"),
-        ("- in +49 123 .git\n", "- in .git\n"),
+        ("- ring **+49** 123 now\n", "- ring **…** … now\n"),
+        ("- **ring +49** 123 now\n", "- **ring …** … now\n"),
+        ("- ring +49 **123 now**\n", "- ring … **… now**\n"),
+        ("- ring **+49\n  123** now\n", "- ring **…\n  …** now\n"),
+        ("- ring <b>+49</b> [123](a.md) now\n", "- ring <b>…</b> […](a.md) now\n"),
+        ("- ~~ring +49~~ 123\n", "- ~~ring …~~ …\n"),
+        ("- 孙老师，+49 123。\n", "- 孙老师，…。\n"),
+        ("- 14:05 +49 123, Bo\n", "- 14:05 …, Bo\n"),
     ],
 )
 def test_words_are_cut_out(before: str, left: str) -> None:
@@ -137,22 +133,21 @@ def test_every_other_entry_stays_as_it_is(items: list[str], end: str, ended: boo
 
 
 EMPHASISED = st.sampled_from(["{}", "**{}**", "_{}_", "~~{}~~", "`{}`"])
-BETWEEN = st.sampled_from([" ", "  ", "\n  ", "\n> ", " \n  > "])
+AROUND = st.sampled_from(
+    [("- a {} b\n", "\n  "), ("- {}, b\n", "  "), ("- {}, b\n", "\n  "), ("> a {}\n", "\n> ")]
+)
 
 
-@given(EMPHASISED, EMPHASISED, EMPHASISED, BETWEEN, st.sampled_from(["- a {} b\n", "- {}, b\n", "> a {}\n"]))
-def test_marks_of_emphasis_stay_in_pairs(
-    first: str, second: str, both: str, between: str, around: str
+@given(EMPHASISED, EMPHASISED, EMPHASISED, AROUND)
+def test_marks_of_emphasis_stay_as_they_are(
+    first: str, second: str, both: str, place: tuple[str, str]
 ) -> None:
-    assume(both == "{}" or both not in (first, second))  # nobody can tell such marks apart
+    around, between = place
     text = around.format(both.format(first.format("Mira") + between + second.format("Chen")))
-    wanted = Targets(texts=("Mira Chen",))
-    left = after(text, wanted)
+    left = after(text, Targets(texts=("Mira Chen",)))
+    gaps = text.replace("Mira", "…").replace("Chen", "…")
     assert left is not None
-    assert not any(mark in left for mark in "*_~`")
-    assert not wanted.matches(left)
-    assert left.startswith(text[:1]) or ">" in between  # a quotation below an item is an entry of its own
-    assert left.endswith("\n")
+    assert re.sub("… +…", "…", left) == re.sub("… +…", "…", gaps)
 
 
 @given(ITEMS)
@@ -165,19 +160,6 @@ def test_words_go_and_all_other_lines_stay(items: list[str]) -> None:
     rest = iter(lines)  # a line that lost its words may read as another one that stays
     assert all(item in rest for item in kept), lines
     assert not wanted.matches(left or "")
-
-
-@pytest.mark.parametrize(
-    ("before", "words", "left"),
-    [
-        ("- ~~Deploys go out on Tuesdays.~~\n", "Deploys go", "- ~~out on Tuesdays.~~\n"),
-        ("- ~~Deploys go out with Mira Chen~~\n", "Mira Chen", "- ~~Deploys go out with~~\n"),
-        ("- ~~The alpha ships in May~~ and on\n", "The alpha", "- ~~ships in May~~ and on\n"),
-        ("- **The alpha** ships in **May or June**\n", "or June", "- **The alpha** ships in **May**\n"),
-    ],
-)
-def test_what_is_struck_stays_struck(before: str, words: str, left: str) -> None:
-    assert after(before, Targets(texts=(words,))) == left
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
         request, basis = _read(name, fields), str(fields.get("basis"))
         text = "\n".join(map(str, fields.values()))
         asks = request is not None and request.goes_with(targets)
-        if asks or targets.matches(text) or targets.matches(basis, escaped=True):
+        if asks or targets.matches(text) or targets.matches(basis):
             gone.append(name)
     if change:
         keyvalue.remove(workspace, _KIND, gone, erase=True)

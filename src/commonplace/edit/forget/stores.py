@@ -27,7 +27,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.edit.forget.targets import Targets as Chosen
 from commonplace.edit.forget.words import MARK, Words
 from commonplace.index import rules
-from commonplace.redaction.redact import redact, unmarked
+from commonplace.redaction.redact import redact
 from commonplace.storage import keyvalue, queue, state
 from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Erased
@@ -177,11 +177,10 @@ class Secrets(Words):
         return bool(redact(text)[1] or redact(_ESCAPE.sub(" ", text))[1])
 
     def mask(self, text: str, mark: str = MARK) -> str:
-        """Return a text with marks in the place of its secrets; they are short where `mark` is empty."""
+        """Return a text with its secrets redacted."""
         text = redact(text)[0]
         plain, kinds = redact(_ESCAPE.sub(" ", text))
-        text = plain if kinds else text
-        return text if mark else unmarked(text)
+        return plain if kinds else text
 
     def clean_arguments(self, arguments: str) -> str:
         """Return the arguments of a call without the secrets in them, as JSON if they were."""

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import Any
 
 from commonplace.base.tuples import NamedTuple
-from commonplace.edit.forget.words import MARK, Words, unescaped
+from commonplace.edit.forget.words import GAP, MARK, Words
 from commonplace.markdown import comments, metadata, references, struck, visible
 from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.structure import atx
@@ -22,16 +22,8 @@ from commonplace.transcripts import session as transcript
 from commonplace.types import Provenance, Statement, cite
 from commonplace.types.store import Known
 
-# Pairs of marks around an empty text (a NUL).
-_HOLLOW = re.compile(
-    r"~~\0~~|\*\*\0\*\*|__\0__|\*\0\*|==\0==|`\0`|\(\0\)|\"\0\"|“\0”|「\0」|《\0》|（\0）|\[\[\0\]\]"
-    + visible.AROUND_NUL
-)
-_PAUSES = ("，", "、", "；", "：", ",", ";")  # of two that are left side by side one is too many
-_CLOSING = re.compile(r"[，、；：。！？]|[.,;:!?](?=\s|\Z)")
 _BESIDE = 3  # removed lines next to a line that stays
-_NEAR = 4000  # characters of a line in which the other of a mark is looked for
-_STRONG = ("~~", "**", "__", "*", "_")
+_NEAR = 4000  # characters behind a match in which a mark that begins in it may end
 _PLAIN_ID = r"A-Za-z0-9._-"
 
 
@@ -134,11 +126,10 @@ class Targets:
         sessions = (f"session {one}" for one in self.sessions)
         return (*self.people, *self.texts, *self.notes, *lines, *sessions)
 
-    def matches(self, text: str, *, escaped: bool = False) -> bool:
-        """Tell whether a text, or what its JSON escapes spell, holds any of it."""
-        if self.whole.match(text) or self.parts.match(text) or (self.sessions and self.mentions.search(text)):
-            return True
-        return escaped and "\\u" in text and self.matches(unescaped(text))
+    def matches(self, text: str) -> bool:
+        """Tell whether a text holds any of it."""
+        named = bool(self.sessions) and self.mentions.search(text) is not None
+        return named or self.whole.match(text) or self.parts.match(text)
 
     def may_take(self, text: str) -> bool:
         """Tell whether a note with this path and text, or one of several, may lose something by its words."""
@@ -151,8 +142,8 @@ class Targets:
         return self.whole.match(text)
 
     def cut(self, text: str) -> str:
-        """Return a text without the words that are cut out."""
-        text = self.parts.mask(text, "")
+        """Return the text of a note with gaps in the place of words that are cut out."""
+        text = self.parts.mask(text, GAP)
         return self.mentions.sub("", text) if self.sessions else text
 
     def mask(self, text: str) -> str:
@@ -160,7 +151,7 @@ class Targets:
         return self._mask(self.whole.mask(text))
 
     def _mask(self, text: str) -> str:
-        """Return a text with marks in the place of words that are cut out, and of names of sessions."""
+        """Return a text with marks in the place of words and of names of sessions."""
         text = self.parts.mask(text)
         return self.mentions.sub(MARK, text) if self.sessions else text
 
@@ -175,12 +166,10 @@ class Targets:
         return value
 
     def _clean_text(self, text: str, key: str) -> str:
-        plainly = self.matches(text)
-        is_hidden = not plainly and "\\u" in text and self.matches(unescaped(text))
-        if key == "arguments":  # of a call, as JSON or however a model wrote them
-            return self.parts.clean_arguments(text) if plainly or is_hidden else text
+        if key == "arguments" and self.matches(text):  # of a call, as JSON or however a model wrote them
+            return self.parts.clean_arguments(text)
         is_session = key == "session" and text in self.session_names
-        return MARK if is_hidden or is_session or self.takes_whole(text) else self._mask(text)
+        return MARK if is_session or self.takes_whole(text) else self._mask(text)
 
     def owns(self, path: str) -> bool:
         """Tell whether a whole note goes: it was selected, or its path mentions a person."""
@@ -380,14 +369,15 @@ def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
 
 
 def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
-    """Return the lines that lose words; those left empty are added to `lines`."""
+    """Return the lines that lose words; those left without words are added to `lines`."""
     changed = _shorter_lists(page, targets, lines)
-    for number, places in _pieces(page, targets, lines).items():
-        changed.setdefault(number, _without(page.bare[number - 1], places))
+    for number, pieces in _pieces(page, targets, lines).items():
+        line = changed.get(number) or page.bare[number - 1]
+        for first, last, instead in sorted(pieces, reverse=True) if number not in changed else ():
+            line = line[:first] + instead + line[last:]
+        changed[number] = line
     settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
-        if page.in_front(number):  # a list that may have lost an element
-            changed[number] = metadata.without_blanks(changed[number])
         if number in lines or page.is_mark(number):
             continue
         owner = page.statement(number)
@@ -399,19 +389,21 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     return {number: line for number, line in changed.items() if number not in lines}
 
 
-def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
-    """Where the words stand that are cut out, by lines that stay: places in the line."""
-    pieces: dict[int, list[tuple[int, int]]] = {}
+def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int, str]]]:
+    """Return what goes from lines that stay: places in the line, and what stands there instead."""
     said = "\n".join((*targets.texts, *targets.sentences))
-    apart = [part for span in _spans(page, targets, lines) for part in _apart(page.text, *span, said)]
-    spans = [piece for part in apart if part[0] < part[1] for piece in _balanced(page.text, *part)]
-    for first, last in sorted([*spans, *_naming(page, targets)]):
-        for number in _numbers(page, [(first, last)]):
+    words = chain.from_iterable(_words(page.text, *span, said) for span in _spans(page, targets, lines))
+    gaps = [(first, last, GAP) for first, last in words]
+    for first, last in _naming(page, targets):
+        gaps.append((len(page.text[:first].rstrip(" \t")), last, ""))
+    pieces: dict[int, list[tuple[int, int, str]]] = {}
+    for first, last, instead in gaps:
+        for number in set(_numbers(page, [(first, last)])) - lines:
             start, line = page.starts[number - 1], page.bare[number - 1]
-            margin = len(line) - len(line.lstrip(" \t>"))  # what is indented or quoted stays so
-            piece = (max(first - start, 0 if first >= start else margin), min(last - start, len(line)))
-            if number not in lines and piece[0] < piece[1]:
-                pieces.setdefault(number, []).append(piece)
+            margin = len(line) - len(line.lstrip(" \t>")) if instead else 0  # of a quotation, or a list
+            low, high = max(first - start, margin), min(last - start, len(line.rstrip()))
+            if low < high:
+                pieces.setdefault(number, []).append((low, high, instead))
     return pieces
 
 
@@ -428,91 +420,32 @@ def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int
     return sorted(spans)
 
 
-def _apart(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, int]]:
-    """Split a span at comments, tags and brackets, which stay unless the words name them."""
-    for mark in visible.HIDDEN.finditer(text, first, last + _NEAR):
-        if mark.start() >= last:
-            break
-        if mark[0][0] in "<[]" and mark[0][:2] != "[^" and mark[0] not in said:
-            yield first, mark.start()
-            first = mark.end()
-    yield first, last
-
-
-def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
-    """Fit a span to marks of emphasis: both marks of a pair go, or both stay."""
-    marks = list(struck.EMPHASIS.finditer(text, first, last))
-    signs = [mark[0] for mark in marks]
-    for match, mark in zip(marks, signs, strict=True):
-        if signs.count(mark) % 2 == 0:
-            continue
-        if text.endswith(mark, 0, first):
-            return _balanced(text, first - len(mark), last)
-        if text.startswith(mark, last):
-            return _balanced(text, first, last + len(mark))
-        return [_tightened(text, first, match.start()), _tightened(text, match.end(), last)]
-    around = struck.EMPHASIS.match(text, last)
-    if around and text.endswith(around[0], 0, first):
-        return _balanced(text, first - len(around[0]), around.end())
-    return [_tightened(text, first, last)]
-
-
-def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
-    """Extend a span by the blanks next to a mark that stays.
-
-    `~~ late~~` is no strike: the text would count again.
-    """
-    line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
-    odd = [mark for mark in _STRONG if text.count(mark, line, first) % 2]
-    opening = next((mark for mark in _STRONG if text.endswith(mark, line, first)), "")
-    closing = next((mark for mark in _STRONG if text.startswith(mark, last)), "")
-    if closing in odd:
-        first = line + len(text[line:first].rstrip(" "))
-    if opening in odd:
-        behind = text[last : last + _NEAR]
-        last += len(behind) - len(behind.lstrip(" "))
-    return first, last
+def _words(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, int]]:
+    """Yield the words of a match: marks of emphasis, comments, tags and links stay, unless they are named."""
+    stays = chain(
+        struck.EMPHASIS.finditer(text, first, last), visible.HIDDEN.finditer(text, first, last + _NEAR)
+    )
+    spans = (m.span() for m in stays if m[0] not in said and m[0][0] in "<[]*_~`" and m[0][:2] != "[^")
+    for low, high in sorted([*(span for span in spans if span[0] < last), (last, last)]):
+        words = text[first:low]
+        if words.strip():
+            yield low - len(words.lstrip()), first + len(words.rstrip())
+        first = max(first, high)
 
 
 def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
-    """Return lists of front matter without the elements that mention a person; an empty list goes."""
+    """Return lists of front matter without the elements that mention it; an empty list goes."""
     shorter: dict[int, str] = {}
     for number in range(*(page.front_matter or (0, 0))):
-        if number not in lines and (flow := page.flow(number)) and targets.whole.match(flow[0]):
+        if number not in lines and (flow := page.flow(number)) and targets.matches(flow[0]):
             every = map(str.strip, flow["inner"].split(","))
-            elements = [element for element in every if not targets.whole.match(element)]
+            elements = [element for element in every if not targets.matches(element)]
             line = f"{flow['key']}[{', '.join(elements)}]{flow['rest']}"
-            if not elements or targets.whole.match(line):
+            if not elements or targets.matches(line):
                 lines.add(number)
             else:
                 shorter[number] = line
     return shorter
-
-
-def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
-    """A line without some of its places, the blanks and the marks that stood around them."""
-    margin = len(line) - len(line.lstrip())
-    before, behind = line, ""
-    # Of what is behind a piece that goes, the last one comes first: it is never looked through twice.
-    for first, last in reversed(pieces):
-        behind = before[last:] + behind
-        before = before[:first]
-        if _CLOSING.match(behind):
-            closed = before.rstrip(" ")
-            if closed.endswith(_PAUSES):
-                before = closed[:-1]
-            elif closed[-1:].isalpha():
-                before = closed
-        while around := _HOLLOW.search(
-            "\0".join(one.replace("\0", " ") for one in (before[-400:], behind[:400]))
-        ):
-            opening, closing = map(len, around[0].split("\0"))
-            before, behind = before[:-opening], behind[closing:]
-        if len(before) <= margin or before[-1].isspace():
-            behind = behind.lstrip(" \t")
-        if not behind or behind.isspace():
-            before = before[:margin] + before[margin:].rstrip()
-    return before + behind
 
 
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
@@ -520,7 +453,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
     own = range(statement.first, statement.last + 1)
     texts = [struck.EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
     texts[0] = struck.HOUR.sub(r"\1", texts[0])
-    if any(struck.says_something(comments.without(line)) for line in texts):
+    if any(struck.says_something(comments.without(line.replace(GAP, ""))) for line in texts):
         lines |= {number for number in changed.keys() & own[1:] if not changed[number].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
@@ -532,18 +465,12 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
 
 
 def _silent(page: Page, number: int, line: str) -> set[int]:
-    """Return the lines that go with an emptied line outside of statements."""
-    heading, tells = atx(page.bare[number - 1]), any(map(str.isalnum, line))
-    if heading:
-        tells = tells and bool(heading[1].strip())
-    elif page.in_front(number):
-        tells = bool(line.strip(" -\t"))
-    elif page.fence(number) is not None:
-        tells = bool(line.strip())
-    if tells:
+    """Return the lines that go with a line outside of statements that has no words left."""
+    is_code = page.in_front(number) or page.fence(number) is not None
+    if line.strip(f" -\t{GAP}") if is_code else any(map(str.isalnum, line)):
         return set()
     # The underline of a heading goes with it.
-    return {number, number + 1} if number in page.titles and not heading else {number}
+    return {number, number + 1} if number in page.titles and not atx(page.bare[number - 1]) else {number}
 
 
 def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:

@@ -1,9 +1,9 @@
-"""Words to be forgotten, as they may stand anywhere: plain, in variants, escaped for JSON.
+"""Words to be forgotten: found in folded text, whatever stands between them.
 
 Latin words are found whole and in any case ("Mira" in "mira's", not in "admiral"), Chinese ones anywhere.
 Between words, and between Chinese characters, may stand a line break with what begins the next line, marks of
-emphasis, and invisible characters. A text is read as it is, with its escapes decoded, and as a reader sees
-it, without tags, comments, links and marks within words; places in a reading are places in the text.
+emphasis, and invisible characters. A text is read as it is, with the escapes of JSON decoded, and as a reader
+sees it, without tags, comments, links and marks within words; places in a reading are places in the text.
 """
 
 from __future__ import annotations
@@ -22,28 +22,30 @@ from commonplace.language import compare
 from commonplace.language.lexicon import CJK
 from commonplace.markdown import visible
 
-MARK = "[forgotten]"
+MARK = "[forgotten]"  # in records
+GAP = "…"  # in notes
 _UNSEEN = re.compile(f"[{language.UNSEEN}]")
 _APART = "\N{ZERO WIDTH SPACE}"  # the one of them that may stand between words as well
-# A letter as JSON escapes it, a pair of surrogates as one.
-_ENCODED = re.compile(r"\\++u(?:d[89ab][0-9a-f]{2}\\++ud[c-f][0-9a-f]{2}|[0-9a-f]{4})", re.IGNORECASE)
+# A character as JSON escapes it, a pair of surrogates as one, however often that was escaped again.
+_ESCAPE = re.compile(
+    r"\\+(?:[nrt]|u(?:(?:d[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2})|[0-9a-f]{4}))", re.IGNORECASE
+)
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 # All repetitions have an upper bound, so that a text of blanks or marks alone is not slow.
 _SPACES = "\t\v\f\x1c-\x20\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_ESCAPED = r"\\{1,8}t"
-_BREAK = r"(?:\r\n|\r|\n|(?:\\{1,8}r)?\\{1,8}n|\\{1,8}r)"
+_BREAK = r"(?:\r\n|\r|\n)"
 _SOFT = "[*_~`]{0,8}"
-# Of a line: indentation, marks of quotation.
-_START = rf"(?:[>{_SPACES}]{{0,40}}|(?:>|{_ESCAPED}){{0,8}}){_SOFT}"
-_BLANKS = rf"(?:[{_SPACES}]|{_ESCAPED})(?:[*_~`{_SPACES}]{{0,40}}|(?:{_ESCAPED}){{0,8}})"
+_START = rf"[>{_SPACES}]{{0,40}}{_SOFT}"  # of a line: indentation, marks of quotation
+_BLANKS = rf"[{_SPACES}][*_~`{_SPACES}]{{0,40}}"
 # Between two words of a text: blanks and marks of emphasis, with one line break at most; of a
 # name, which may be that of a file or an address, other signs; of a person an initial, which has a point or
 # is a capital; between Chinese characters the empty text, too.
 _BETWEEN_WORDS = rf"(?:{_SOFT}(?:{_BLANKS}(?:{_BREAK}{_START})?|{_BREAK}{_START}))"
 _IN_NAME = rf"(?:{_BETWEEN_WORDS}|[-._])"
 _INITIAL = rf"{_IN_NAME}(?:(?:[^\W\d_]\.|(?-i:[A-Z])){_BETWEEN_WORDS}|[^\W\d_][-._])"
-_IN_CHINESE = rf"{_SOFT}(?:[{_SPACES}]{{0,40}}{_BREAK}{_START}|(?:[{_SPACES}]|{_ESCAPED})?{_SOFT})"
-# A word begins behind anything but a letter or digit; behind Chinese; behind an escape that ends in a letter.
-_BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}}))"
+_IN_CHINESE = rf"{_SOFT}(?:[{_SPACES}]{{0,40}}{_BREAK}{_START}|[{_SPACES}]?{_SOFT})"
+# A word begins behind anything but a letter or digit, and behind Chinese.
+_BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}]))"
 _ENDS = rf"(?:(?![^\W_])|(?=[{CJK}]))"
 _SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 
@@ -175,11 +177,11 @@ class _Reading(NamedTuple):
 def _readings(text: str, may_hold: Callable[[str], bool]) -> Iterator[_Reading]:
     """Read a text as it stands, with escapes decoded, and as a reader sees it.
 
-    The last only where `may_hold` accepts it in lower case: it is slow.
+    The last two only where `may_hold` accepts them in lower case: they are slow.
     """
     ways = [_Reading(text, lambda place, bisect: place)]
-    if "\\u" in text:
-        ways.append(_replaced(ways[0], _ENCODED, lambda match: unescaped(match[0])))
+    if "\\u" in text or ("\\" in text and may_hold(_lower(_folded(text)))):
+        ways.append(_replaced(ways[0], _ESCAPE, _unescaped))
     for written, place in ways:
         folded = _folded(written)
         if not is_normalized("NFC", folded):
@@ -224,14 +226,9 @@ def _replaced(reading: _Reading, expression: re.Pattern[str], instead: _Instead 
     return _Reading("".join([*parts, text[at:]]), place) if parts else reading
 
 
-def unescaped(text: str) -> str:
-    """Decode the `\\uXXXX` escapes of a text, however many backslashes they have."""
-
-    def letter(match: re.Match[str]) -> str:
-        units = [unit.removeprefix("u") for unit in match[0].lower().split("\\") if unit]
-        return bytes.fromhex("".join(units)).decode("utf-16-be", "surrogatepass")
-
-    return _ENCODED.sub(letter, text)
+def _unescaped(escape: re.Match[str]) -> str:
+    units = [unit.removeprefix("u") for unit in escape[0].lower().split("\\") if unit]
+    return _CONTROL.get(units[0]) or bytes.fromhex("".join(units)).decode("utf-16-be", "surrogatepass")
 
 
 def _lower(text: str) -> str:
