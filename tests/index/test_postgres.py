@@ -131,31 +131,6 @@ def test_vectors_move_from_one_index_to_another(make: Make) -> None:
     assert np.array_equal(rows, rows_)
 
 
-def test_vectors_of_the_first_tables_are_kept(make: Make, postgres_url: str) -> None:
-    psycopg = pytest.importorskip("psycopg")
-    first, url = make(), re.sub("/postgres([?]|$)", r"/first_tables\1", postgres_url)
-    first.connection.execute("DROP DATABASE IF EXISTS first_tables")
-    first.connection.execute("CREATE DATABASE first_tables")
-    with psycopg.connect(url, autocommit=True) as connection:
-        for sql in (
-            "CREATE EXTENSION vector",
-            "CREATE SCHEMA commonplace_1",
-            "CREATE TABLE commonplace_1.vectors (workspace bigint, key bytea, vector halfvec, signs bytea)",
-            "CREATE TABLE commonplace_1.meta (workspace bigint, key text, value bytea, is_text boolean)",
-        ):
-            connection.execute(sql)
-        workspace, key = make("old").workspace, b"k" * 16
-        own = {"w": workspace, "k": key, "s": b"signs", "m": b"m"}
-        connection.execute("INSERT INTO commonplace_1.vectors VALUES (%(w)s, %(k)s, '[3,4]', %(s)s)", own)
-        connection.execute("INSERT INTO commonplace_1.meta VALUES (%(w)s, 'model', %(m)s, TRUE)", own)
-    index = make("old", url)
-    ((keys, rows, words),) = index.vectors.kept()
-    assert (keys, rows.tolist(), words) == ([key], [[3.0, 4.0]], {key: b"signs"})
-    assert index.meta["model"] == "m"
-    index.close()
-    first.connection.execute("DROP DATABASE first_tables")
-
-
 def test_many_vectors_are_found_by_the_index_of_pgvector(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     index = filled(make())
     store, passages = index.vectors, index.select(ALL, struck=True)

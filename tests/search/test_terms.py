@@ -14,6 +14,10 @@ from commonplace.search.terms import Terms, idf, weigh
 LINES = ["the walnut desk", "the brass lamp", "the walnut chair", "数据库迁移", "数据库备份", "plain"]
 
 
+def weighed(index: SqliteIndex, asked: query.Query) -> Terms:
+    return weigh(asked, *index.frequencies(terms.sought(asked)))
+
+
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> SqliteIndex:
     folder = tmp_path_factory.mktemp("terms")
@@ -25,30 +29,30 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SqliteIndex:
 
 
 def test_the_rarest_stand_first(index: SqliteIndex) -> None:
-    weighed = weigh(index, query.parse("Where is the walnut lamp?"))
-    assert list(weighed.wanted) == ["lamp", "walnut"]
-    assert weighed.ideal == pytest.approx(idf(1, 6) + idf(2, 6))
-    assert weighed.passages == 6
+    found = weighed(index, query.parse("Where is the walnut lamp?"))
+    assert list(found.wanted) == ["lamp", "walnut"]
+    assert found.ideal == pytest.approx(idf(1, 6) + idf(2, 6))
+    assert found.passages == 6
 
 
 def test_what_is_not_there_weighs_and_is_not_looked_for(index: SqliteIndex) -> None:
-    weighed = weigh(index, query.parse("walnut zeppelin"))
-    assert weighed.wanted == {"walnut": 2}
-    assert weighed.ideal == pytest.approx(idf(2, 6) + idf(0, 6))
-    assert weighed.missing == {"zeppelin"}
+    found = weighed(index, query.parse("walnut zeppelin"))
+    assert found.wanted == {"walnut": 2}
+    assert found.ideal == pytest.approx(idf(2, 6) + idf(0, 6))
+    assert found.missing == {"zeppelin"}
 
 
 def test_bigrams_across_function_words_weigh_nothing(index: SqliteIndex) -> None:
     asked = query.parse("数据库在迁移")
     assert {"库在", "在迁"} <= set(asked.terms)
-    weighed = weigh(index, asked)
-    assert set(weighed.wanted) == {"数据", "据库", "迁移"}
-    assert weighed.ideal == pytest.approx(idf(2, 6) * 2 + idf(1, 6))
+    found = weighed(index, asked)
+    assert set(found.wanted) == {"数据", "据库", "迁移"}
+    assert found.ideal == pytest.approx(idf(2, 6) * 2 + idf(1, 6))
 
 
 def test_the_ideal_is_made_of_a_few(index: SqliteIndex) -> None:
-    weighed = weigh(index, query.parse(" ".join(f"unknown{n}" for n in range(20))))
-    assert weighed.ideal == pytest.approx(terms.IDEAL_TERMS * idf(0, 6))
+    found = weighed(index, query.parse(" ".join(f"unknown{n}" for n in range(20))))
+    assert found.ideal == pytest.approx(terms.IDEAL_TERMS * idf(0, 6))
 
 
 def test_common_words_are_left_out_where_they_cost_too_much(
@@ -56,11 +60,11 @@ def test_common_words_are_left_out_where_they_cost_too_much(
 ) -> None:
     monkeypatch.setattr(terms, "LEAST_TERMS", 1)
     monkeypatch.setattr(terms, "POSTINGS", 1)
-    assert weigh(index, query.parse("walnut lamp")).wanted.keys() == {"lamp"}
+    assert weighed(index, query.parse("walnut lamp")).wanted.keys() == {"lamp"}
     monkeypatch.setattr(terms, "POSTINGS", 99)
-    assert weigh(index, query.parse("walnut lamp")).wanted.keys() == {"lamp", "walnut"}
+    assert weighed(index, query.parse("walnut lamp")).wanted.keys() == {"lamp", "walnut"}
 
 
 def test_no_terms_weigh_nothing(index: SqliteIndex) -> None:
-    assert weigh(index, query.parse("")) == Terms()
-    assert weigh(index, query.parse("brass AND lamp")) == Terms()
+    assert weighed(index, query.parse("")) == Terms()
+    assert weighed(index, query.parse("brass AND lamp")) == Terms()

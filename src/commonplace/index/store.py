@@ -203,11 +203,11 @@ class Store:
         try:
             return work()
         except IndexUnavailable as error:
-            self._recover(error)
+            self.recover(error)
         self.settle()
         return work()
 
-    def _recover(self, error: IndexUnavailable) -> None:
+    def recover(self, error: IndexUnavailable) -> None:
         """Begin a damaged index anew, serve from memory in every other case; open a server's again."""
         self.close()
         if (server := self.remote()) and error.path == server.url:

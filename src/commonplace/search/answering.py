@@ -10,14 +10,14 @@ from functools import partial
 
 from commonplace import config
 from commonplace.base import remedies
-from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.base.errors import BudgetExceeded, IndexUnavailable, ProviderError
 from commonplace.base.messages import Message, message
 from commonplace.index import facts
 from commonplace.language.scripts import HAN, MOST, has_han, legible, script_of, serves, wide_script
 from commonplace.markdown import conflicts
 from commonplace.providers.embedding.base import gives_words
 from commonplace.render import count
-from commonplace.search import confidence, pipeline, query, ranking, references
+from commonplace.search import candidates, confidence, pipeline, query, ranking, references
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import Readers, comparing
 from commonplace.types.progress import check
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder, Floats, Kind
     from commonplace.providers.embedding.selector import CurrentModel
     from commonplace.providers.llm.client import Client
+    from commonplace.search.candidates import Means
     from commonplace.search.request import Outcome, Request
     from commonplace.types import Hit, Level, Status
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     Known = dict[tuple[str, str], tuple[Floats, Floats | None]]
 
 REPEATED = 64  # questions whose vectors are kept: who asks asks again, with a filter or another limit
-OTHER_VECTORS = "the index holds another model's vectors"
 
 
 class Answerer:
@@ -58,12 +58,12 @@ class Answerer:
         lock: threading.RLock,
     ) -> None:
         """Answer from a store, under the lock of its owner; `current` is the model that embeds now."""
-        self.model = QuestionModel(store, current, settings.embedding)
+        self.store, self._current, self._lock = store, current, lock
         self._workspace, self._settings, self._ranking = workspace, settings, ranking
-        self.store = store
-        self._lock = lock
+        self._reference = config.reference(settings)
         self._readers = Readers(settings, current.ledger)
-        self._levels = confidence.Levels(config.reference(settings))
+        self._levels = confidence.Levels(self._reference)
+        self._known: Known = {}
         self._llm: Client | None = None
 
     def close(self) -> None:
@@ -80,9 +80,20 @@ class Answerer:
             import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
 
             self.store.settle()
-            model = self.model.asked()
+            model = self._model()
         if model is not None and not _is_remote(model):
             model.embed(["warm"], "query")
+
+    def llm(self) -> Client:
+        """Return the language model of the settings, opened once; one must be set. Raises as it is opened."""
+        from commonplace.providers import opening
+
+        with self._lock:
+            self._llm = self._llm or opening.open_llm(self._workspace, self._settings)
+            assert self._llm is not None
+            return self._llm
+
+    # --- questions ----------------------------------------------------------------------------------
 
     def answer(self, request: Request) -> SearchResult:
         """Answer one question from the parts that work; the caller records it.
@@ -99,25 +110,93 @@ class Answerer:
         )
         expand = search.expand if request.expand is None else "on" if request.expand else "off"
         if expand == "off":
-            return self._answer_once(request)[0]
+            return self._search(request)[0]
         from commonplace.search import expansion
 
         # Other questions do not wait while a language model widens this one.
         expander = expansion.Expander(self._settings, self._languages, self.llm)
-        return expansion.search(expander, request, self._answer_once, always=expand == "on")
+        return expansion.search(expander, request, self._search, always=expand == "on")
 
-    def llm(self) -> Client:
-        """Return the language model of the settings, opened once; one must be set. Raises as it is opened."""
-        from commonplace.providers import opening
-
+    def _search(self, request: Request, *, again: bool = True) -> tuple[SearchResult, Outcome]:
+        """Search an index that was compared with the files; `again` where it turns out to be unusable."""
+        store = self.store
         with self._lock:
-            self._llm = self._llm or opening.open_llm(self._workspace, self._settings)
-            assert self._llm is not None
-            return self._llm
+            store.settle()
+            try:
+                stale = store.freshen() if self._settings.index.sync_on_search or store.empty else 0
+                check()
+                parsed, own, means = self._prepared(request)
+                with store.index.transaction(write=False):
+                    outcome = pipeline.search(store.index, means, parsed, own)
+                return self._result(parsed, own, means, outcome, stale), outcome
+            except IndexUnavailable as error:
+                if not again:
+                    raise
+                store.recover(error)
+            return self._search(request, again=False)
 
-    def _answer_once(self, request: Request) -> tuple[SearchResult, Outcome]:
-        with self._lock:
-            return self.store.ask(partial(self._answered, request))
+    def _prepared(self, request: Request) -> tuple[query.Query, Request, Means]:
+        """Read a question; return it, the request with the time and collections it says, and the means.
+
+        Raises as `filters.check` does.
+        """
+        index = self.store.index
+        parsed = query.parse(request.text, partial(facts.keys, index), partial(pipeline.is_option, index))
+        if parsed.filters:
+            from datetime import date
+
+            from commonplace.search import filters
+
+            now = request.now or date.today()
+            filters.check(parsed.filters, [source.name for source in self.store.sources], now)
+            request = request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
+        chosen = bool(request.collections) or any(f.key == "in" and not f.negative for f in parsed.filters)
+        if not chosen:
+            request = request._replace(collections=config.by_default(self._settings))
+        model = self._serving(parsed, request)
+        deadline_s = self._settings.embedding.query_deadline_s if _is_remote(model) else None
+        embed = QuestionEmbedder(model, self._known, deadline_s) if model is not None else None
+        means = self._means(model, embed)
+        if self._ranking.gated:
+            language = "zh" if parsed.wide > MOST else "en"
+            level = self._levels.get(index, language, _scorer(model))
+            if level is None and not _is_remote(model):
+                level = self._measure(language, model)
+            means = means._replace(level=level)
+        if self._reference and not chosen:
+            means = means._replace(behind=ranking.REFERENCE + (means.level.apart if means.level else 0.0))
+        similar = comparing(index.vectors, embed.words) if embed and embed.gives_words else None
+        reader, similar = self._readers.choose(request.rerank, similar, self._ranking)
+        return parsed, request, means._replace(reranker=reader, similar=similar)
+
+    def _means(self, model: Embedder | None, embed: QuestionEmbedder | None) -> Means:
+        served = model.scripts if model is not None else frozenset()
+        return candidates.Means(embed, ranking=self._ranking, served=served, reference=self._reference)
+
+    def _result(
+        self, parsed: query.Query, request: Request, means: Means, outcome: Outcome, stale: int
+    ) -> SearchResult:
+        """Return an outcome as it is shown: paths as people write them, contexts, warnings."""
+        store, model, warnings = self.store, self._current.model, list(outcome.warnings)
+        if model and request.mode != "lexical" and not request.lines and not reads(model, parsed.words):
+            unread = "the model does not read this script: found by the words alone"
+            warnings.append(message("search.script", unread))
+        if request.mode == "semantic" and means.embed is None:
+            nobody = "no vectors can answer this question, and a semantic search asks nothing else"
+            warnings.append(message("search.no_vectors", nobody))
+        weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
+        return SearchResult(
+            request.text, tuple(self._shown(hit, (WEAK,) * weak) for hit in outcome.hits),
+            3 if store.in_memory else outcome.level, stale,
+            (*store.opened.warnings, *store.unread(), *self._of_vectors(request), *warnings),
+            outcome.timings_ms, store.index.tokens, confidence=outcome.confidence, weak=weak,
+            listing=outcome.listing, mode=request.mode,
+        )  # fmt: skip
+
+    def _shown(self, hit: Hit, marks: tuple[str, ...]) -> Hit:
+        path = references.shown(hit.collection, hit.path)
+        contexts = config.contexts_for(self._settings.contexts, path, hit.collection)
+        return replace(hit, path=path, contexts=contexts, labels=(*hit.labels, *marks))
 
     def _languages(self) -> tuple[str, ...]:
         from commonplace.index import scripts
@@ -125,111 +204,60 @@ class Answerer:
         with self._lock:
             return scripts.named(self.store)
 
-    def status(self) -> Status:
-        """Describe the workspace and its index, without changing either; who calls holds the lock."""
-        from commonplace.notes import layout
-        from commonplace.providers import opening
-        from commonplace.types import CollectionInfo, Status
+    # --- the model of questions -----------------------------------------------------------------------
 
-        store, settings = self.store, self._settings
-        counts, stale = store.index.statistics(), store.stale()
-        noted = settings.collections
-        level: Level = 2
-        if store.in_memory:
-            level = 3
-        elif settings.embedding.provider != "none" and self.model.asked() is not None:
-            level = store.index.vectors.level()
-        return Status(
-            workspace=os.fspath(self._workspace.root),
-            index=store.index.path,
-            level=level,
-            collections=tuple(
-                CollectionInfo(
-                    s.name,
-                    s.place,
-                    s.globs,
-                    s.ignore,
-                    *counts.collections.get(s.name, (0, 0)),
-                    weight=noted[s.name].weight if s.name in noted else "own",
-                    by_default=noted[s.name].by_default if s.name in noted else True,
-                )
-                for s in store.sources
-            ),
-            stale=stale,
-            index_bytes=counts.stored_bytes,
-            model="/".join(filter(None, opening.choose(settings.embedding))),
-            warnings=(
-                *settings.warnings,
-                *store.opened.warnings,
-                *store.unread(),
-                *store.notices,
-                *_copies(store),
-                *map(str, opening.SHARED.opened()),
-                *self.model.advice(),
-            ),
-            notes=counts.notes,
-            sections=counts.sections,
-            passages=counts.passages,
-            vectors=counts.vectors,
-            pending=counts.pending,
-            syncing=store.syncing,
-            long_term=layout.long_term_tokens(self._workspace),
-            long_term_budget=settings.prompt.long_term,
-        )
+    def _model(self) -> Embedder | None:
+        """Return the model for questions: the index's own, while the vectors of another are not complete."""
+        model = self._current.load()
+        if model is not None and not self.store.vectors.serves(model):
+            model = self._current.former(str(self.store.index.meta.get("model")))
+        return model
 
-    def _answered(self, request: Request) -> tuple[SearchResult, Outcome]:
-        """Search an index that was compared with the files."""
-        store, current = self.store, self.model
-        stale = store.freshen() if self._settings.index.sync_on_search or store.empty else 0
-        check()
-        parsed, request, chosen = self._read(request)
-        model = current.serving(parsed, request)
-        embed = current.embedder(model) if model is not None else None
-        means = self._means(model, embed)
-        if self._ranking.gated:
-            language = "zh" if parsed.wide > MOST else "en"
-            level = self._levels.get(store.index, language, _scorer(model))
-            if level is None and not _is_remote(model):
-                level = self._measure(language, model)
-            means = means._replace(level=level)
-        if means.reference and not chosen:
-            means = means._replace(behind=ranking.REFERENCE + (means.level.apart if means.level else 0.0))
-        similar = comparing(store.index.vectors, embed.words) if embed and embed.gives_words else None
-        reader, similar = self._readers.choose(request.rerank, similar, self._ranking)
-        means = means._replace(reranker=reader, similar=similar)
-        with store.index.transaction(write=False):
-            outcome = pipeline.search(store.index, means, parsed, request)
-        known = current.known
-        if known and request.mode != "lexical" and not request.lines and not reads(known, parsed.words):
-            unread = "the model does not read this script: found by the words alone"
-            outcome.warnings.append(message("search.script", unread))
-        if request.mode == "semantic" and embed is None:
-            nobody = "no vectors can answer this question, and a semantic search asks nothing else"
-            outcome.warnings.append(message("search.no_vectors", nobody))
-        weak = outcome.confidence is not None and outcome.confidence < confidence.CLEAR
-        hits = tuple(self._shown(hit, (WEAK,) if weak else ()) for hit in outcome.hits)
-        level_of_answer: Level = 3 if store.in_memory else outcome.level
-        warnings = (*store.opened.warnings, *store.unread(), *current.warnings(request), *outcome.warnings)
-        result = SearchResult(
-            request.text, hits, level_of_answer, stale, warnings, outcome.timings_ms, store.index.tokens,
-            confidence=outcome.confidence, weak=weak, listing=outcome.listing, mode=request.mode,
-        )  # fmt: skip
-        return result, outcome
+    def _serving(self, parsed: query.Query, request: Request) -> Embedder | None:
+        """Return the model that embeds a question, or None where vectors cannot help.
 
-    def _means(self, model: Embedder | None, embed: QuestionEmbedder | None) -> pipeline.Means:
-        return pipeline.Means(
-            embed,
-            ranking=self._ranking,
-            served=model.scripts if model is not None else frozenset(),
-            reference=config.reference(self._settings),
-        )
+        It embeds the few passages that lack a vector first.
+        """
+        if request.mode == "lexical" or (self._current.model is None and not self._current.wanted):
+            return None  # before the extension for vectors is loaded
+        store = self.store
+        few = store.few_pending
+        model = None if store.index.vectors.level() == 2 and not few else self._model()
+        if model is None:
+            return None
+        if few and not _is_remote(model):
+            store.catch_up(model)
+        foreign = not request.lines and not reads(model, parsed.words)
+        return None if store.index.vectors.level() == 2 or foreign else model
+
+    def _of_vectors(self, request: Request) -> list[str]:
+        """Say what kept vectors from answering a question, or from answering it whole."""
+        current, store = self._current, self.store
+        if request.mode == "lexical" or not current.wanted or store.in_memory:
+            return []
+        if current.trouble or (current.model is not None and not store.vectors.serves(current.model)):
+            return [current.trouble or self._other_vectors()]
+        if not (pending := store.index.vectors.pending()):
+            return []
+        waiting = f"{count(pending, 'passage')} {'has' if pending == 1 else 'have'} no vector yet: {{sync}}"
+        return [message("vectors.pending", waiting, pending=pending, sync=self._sync())]
+
+    def _other_vectors(self) -> Message:
+        return message("vectors.other", "the index holds another model's vectors: {sync}", sync=self._sync())
+
+    def _sync(self) -> Message:
+        """Return the remedy for missing vectors: the running sync, or a new one."""
+        running = message("sync.running", "a sync is running")
+        return running if self.store.syncing else remedies.say("sync")
+
+    # --- null questions -------------------------------------------------------------------------------
 
     def measure(self) -> None:
         """Ask null questions where the memory has changed much (`confidence`); who calls holds the lock.
 
         By words alone as well: who asks that way, such as a hook without a server, has no time for it.
         """
-        model = self.model.asked() if self.store.index.vectors.level() < 2 else None
+        model = self._model() if self.store.index.vectors.level() < 2 else None
         for language, served in self._due(model):
             self._measure(language, served)
             if served is not None:
@@ -251,10 +279,8 @@ class Answerer:
         shares = scripts.shares(index)
         amounts = {"en": shares.get("latin", 0), "zh": shares.get("han", 0) + shares.get("cjk", 0)}
         held = [name for name, share in amounts.items() if share >= scripts.SHARE_NAMED]
-        return [
-            (name, model if model is not None and (name == "en" or serves(model.scripts, HAN)) else None)
-            for name in held
-        ]
+        is_served = {"en": model is not None, "zh": model is not None and serves(model.scripts, HAN)}
+        return [(name, model if is_served[name] else None) for name in held]
 
     def _measure(self, language: str, model: Embedder | None) -> confidence.Level | None:
         """Ask the null questions of a language with a model, or by words alone; None where it fails."""
@@ -268,31 +294,63 @@ class Answerer:
         score = partial(pipeline.score, self.store.index, self._means(model, embed))
         return self._levels.measure(self.store.index, language, _scorer(model), score)
 
-    def _read(self, request: Request) -> tuple[query.Query, Request, bool]:
-        """Read a question; return it, and the request with what it says: lines, a time, collections.
+    # --- status ---------------------------------------------------------------------------------------
 
-        With them comes whether it chooses its collections itself. Raises as `filters.check` does.
-        """
-        index = self.store.index
-        parsed = query.parse(request.text, partial(facts.keys, index), partial(pipeline.options, index))
-        if parsed.filters:
-            from datetime import date
+    def status(self) -> Status:
+        """Describe the workspace and its index, without changing either; who calls holds the lock."""
+        from commonplace.notes import layout
+        from commonplace.providers import opening
+        from commonplace.types import CollectionInfo, Status
 
-            from commonplace.search import filters
+        store, settings = self.store, self._settings
+        counts, stale = store.index.statistics(), store.stale()
+        noted = settings.collections
+        level: Level = 2
+        if store.in_memory:
+            level = 3
+        elif self._current.wanted and self._model() is not None:
+            level = store.index.vectors.level()
+        return Status(
+            workspace=os.fspath(self._workspace.root),
+            index=store.index.path,
+            level=level,
+            collections=tuple(
+                CollectionInfo(
+                    s.name, s.place, s.globs, s.ignore, *counts.collections.get(s.name, (0, 0)),
+                    weight=noted[s.name].weight if s.name in noted else "own",
+                    by_default=noted[s.name].by_default if s.name in noted else True,
+                )
+                for s in store.sources
+            ),
+            stale=stale,
+            index_bytes=counts.stored_bytes,
+            model="/".join(filter(None, opening.choose(settings.embedding))),
+            warnings=(
+                *settings.warnings, *store.opened.warnings, *store.unread(), *store.notices,
+                *_copies(store), *map(str, opening.SHARED.opened()), *self._advice(),
+            ),
+            notes=counts.notes, sections=counts.sections, passages=counts.passages,
+            vectors=counts.vectors, pending=counts.pending, syncing=store.syncing,
+            long_term=layout.long_term_tokens(self._workspace),
+            long_term_budget=settings.prompt.long_term,
+        )  # fmt: skip
 
-            now = request.now or date.today()
-            filters.check(parsed.filters, [source.name for source in self.store.sources], now)
-            request = request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
-        chosen = bool(request.collections) or any(f.key == "in" and not f.negative for f in parsed.filters)
-        if not chosen:
-            request = request._replace(collections=config.by_default(self._settings))
-        return parsed, request, chosen
+    def _advice(self) -> list[str]:
+        """Return remedies for the model: it is missing, another made the vectors, a script is not served."""
+        if not self._current.wanted:
+            return []
+        from commonplace.index import scripts
 
-    def _shown(self, hit: Hit, marks: tuple[str, ...]) -> Hit:
-        """A hit with its path as people write it, its contexts, and further labels."""
-        path = references.shown(hit.collection, hit.path)
-        contexts = config.contexts_for(self._settings.contexts, path, hit.collection)
-        return replace(hit, path=path, contexts=contexts, labels=(*hit.labels, *marks))
+        model, index = self._current.load(), self.store.index
+        messages = [self._current.trouble] if self._current.trouble else []
+        if model is None:
+            return messages
+        if not self.store.vectors.serves(model):
+            messages.append(self._other_vectors())
+        if advice := scripts.advise(scripts.shares(index), model.scripts):
+            remedy = remedies.say("models.use", advice.provider)
+            messages.append(message("vectors.foreign", "{told}: {remedy}", told=advice.told, remedy=remedy))
+        return messages
 
 
 def _copies(store: Store) -> Iterator[Message]:
@@ -328,89 +386,6 @@ def _scorer(model: Embedder | None) -> str:
 def reads(model: Embedder, text: str) -> bool:
     """Tell whether a model serves the script of a question."""
     return serves(model.scripts, wide_script(text) if query.wide_share(text) > MOST else script_of(text))
-
-
-class QuestionModel:
-    """Chooses what embeds the questions to one index; whoever asks holds the lock of its store."""
-
-    def __init__(self, store: Store, current: CurrentModel, settings: config.settings.Embedding) -> None:
-        """Bind to an index and to the model that the settings choose; load it later."""
-        self._store, self._current, self._settings = store, current, settings
-        self._known: Known = {}
-
-    @property
-    def known(self) -> Embedder | None:
-        """The model, if it was loaded."""
-        return self._current.model
-
-    def asked(self) -> Embedder | None:
-        """Return the model for questions: the index's own, while the vectors of another are not complete."""
-        model = self._current.load()
-        if model is not None and not self._store.vectors.serves(model):
-            model = self._current.former(str(self._store.index.meta.get("model")))
-        return model
-
-    def serving(self, parsed: query.Query, request: Request) -> Embedder | None:
-        """Return the model that embeds a question, or None where vectors cannot help.
-
-        It embeds the few passages that lack a vector first.
-        """
-        if request.mode == "lexical" or (self._current.model is None and not self._current.wanted):
-            return None  # before the extension for vectors is loaded
-        store = self._store
-        few = store.few_pending
-        model = None if store.index.vectors.level() == 2 and not few else self.asked()
-        if model is None:
-            return None
-        if few and not _is_remote(model):
-            store.catch_up(model)
-        foreign = not request.lines and not reads(model, parsed.words)
-        return None if store.index.vectors.level() == 2 or foreign else model
-
-    def embedder(self, model: Embedder) -> QuestionEmbedder:
-        """Return what embeds a question and its lines."""
-        deadline_s = self._settings.query_deadline_s if _is_remote(model) else None
-        return QuestionEmbedder(model, self._known, deadline_s)
-
-    def warnings(self, request: Request) -> list[str]:
-        """Say what kept vectors from answering a question, or from answering it whole."""
-        if request.mode == "lexical" or self._settings.provider == "none" or self._store.in_memory:
-            return []
-        current = self._current
-        if current.trouble:
-            return [current.trouble]
-        if current.model is not None and not self._store.vectors.serves(current.model):
-            return [self._other_vectors()]
-        pending = self._store.index.vectors.pending()
-        if not pending:
-            return []
-        waiting = f"{count(pending, 'passage')} {'has' if pending == 1 else 'have'} no vector yet: {{sync}}"
-        return [message("vectors.pending", waiting, pending=pending, sync=self._sync())]
-
-    def _other_vectors(self) -> Message:
-        return message("vectors.other", f"{OTHER_VECTORS}: {{sync}}", sync=self._sync())
-
-    def _sync(self) -> Message:
-        """Return the remedy for missing vectors: the running sync, or a new one."""
-        running = message("sync.running", "a sync is running")
-        return running if self._store.syncing else remedies.say("sync")
-
-    def advice(self) -> list[str]:
-        """Return remedies for the model: it is missing, another made the vectors, a script is not served."""
-        if not self._current.wanted:
-            return []
-        from commonplace.index import scripts
-
-        model = self._current.load()
-        messages = [self._current.trouble] if self._current.trouble else []
-        if model is None:
-            return messages
-        if not self._store.vectors.serves(model):
-            messages.append(self._other_vectors())
-        if advice := scripts.advise(scripts.shares(self._store.index), model.scripts):
-            remedy = remedies.say("models.use", advice.provider)
-            messages.append(message("vectors.foreign", "{told}: {remedy}", told=advice.told, remedy=remedy))
-        return messages
 
 
 class QuestionEmbedder:

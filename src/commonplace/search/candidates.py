@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
     from commonplace.index.base import Candidate, Index, Nearest
     from commonplace.providers.embedding.base import Kind
+    from commonplace.search.confidence import Level
+    from commonplace.search.ranking import Similarities
     from commonplace.search.request import Outcome, Request
+    from commonplace.search.reranking import Reranker
 
     Answer = tuple[Line, Any, Mapping[int, float]]  # a line, its vector, cosine by passage
 else:
@@ -70,11 +73,30 @@ class Embed(Protocol):
         """Embed one text. Raises ProviderError, BudgetExceeded."""
 
 
+class Means(NamedTuple):
+    """The means to answer a question, as the settings choose: a model, a reranker, weights.
+
+    `similar` compares the question's words with those of turns, see `reranking.comparing`.
+    `level` is the score of null questions in this index, see `confidence`; None if unknown.
+    `served` are the scripts that the model serves, `reference` the collections that are not the
+    owner's notes, and `behind` how far their passages rank behind these.
+    """
+
+    embed: Embed | None = None
+    reranker: Reranker | None = None
+    similar: Similarities | None = None
+    ranking: RankSettings = ranking.DEFAULT
+    level: Level | None = None
+    served: frozenset[str] = frozenset({"latin"})
+    reference: frozenset[str] = frozenset()
+    behind: float = 0.0
+
+
 class Question:
     """A question as the index sees it: its terms weighed, the notes it covers, the days it names.
 
-    `own` are the notes of the owner, where there are others: they are candidates however many of the others
-    come before them.
+    Its `scopes` are all notes that it covers and, where there are others, the owner's: these are candidates
+    however many of the others come before them.
     """
 
     def __init__(
@@ -82,15 +104,15 @@ class Question:
         index: Index,
         query: Query,
         request: Request,
-        ranking: RankSettings,
+        means: Means,
         covered: Scope,
         terms: Terms,
-        days: Dated | None,
-        own: Scope | None = None,
+        days: Dated | None = None,
     ) -> None:
-        self.index, self.query, self.request, self.ranking = index, query, request, ranking
-        self.covered, self.terms, self.days = covered, terms, days
-        self.scopes = [covered] if own is None else [covered, covered & own]
+        self.index, self.query, self.request, self.means = index, query, request, means
+        self.covered, self.terms, self.days, self.ranking = covered, terms, days, means.ranking
+        others = Scope((In("collection", means.reference),))
+        self.scopes = [covered, covered & Not(others)] if means.reference else [covered]
         # Passages with all that the question demands, without any that it excludes.
         self._meeting = without(ALL, query.excluded)
         if query.required:
@@ -163,12 +185,13 @@ class Candidates(NamedTuple):
     lists: Sequence[Weighted] = ()
 
 
-def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candidates:
+def gather(question: Question, outcome: Outcome) -> Candidates:
     """Ask full text and the vectors; cosines of what only full text found are filled in.
 
     Where the model fails, full text answers alone and `outcome` gets a warning.
     """
     request, asked = question.request, question.query._replace(words=question.meaning)
+    embed = question.means.embed
     lines = [line for line in (Line("vec", asked, TYPED), *request.lines) if line.kind != "lex"]
     lines = [line for line in lines if line.query.words.strip()]
     if embed is None or request.mode == "lexical" or not lines:
@@ -223,7 +246,9 @@ def _by_words(question: Question) -> list[Weighted]:
     further = [(line.query, line.weight) for line in request.lines if line.kind == "lex"]
     for asked, weight in ((question.query, TYPED), *further):
         is_further = asked is not question.query
-        weighed = terms.weigh(index, asked, struck=request.past) if is_further else question.terms
+        weighed = question.terms
+        if is_further:
+            weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked), struck=request.past))
         if not (expression := asked.expression(weighed.wanted)):
             continue
         matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
@@ -256,7 +281,7 @@ def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     """The share of a full match of each passage that holds words of a gloss, 0..1.5."""
     index, settings = question.index, question.ranking
     asked = plain(gloss)._replace(excluded=question.query.excluded)
-    weighed = terms.weigh(index, asked)
+    weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked)))
     rarest = sorted((terms.idf(count, weighed.passages) for count in weighed.wanted.values()), reverse=True)
     ideal = sum(rarest[: terms.IDEAL_TERMS])
     if not ideal:
@@ -341,15 +366,15 @@ def triggered(question: Question) -> set[int]:
     return question.allowed(facts.within(index, found, question.scopes[-1])) if found else found
 
 
-def instructing(
-    question: Question, passages: Iterable[Candidate], found: Candidates, level: float = 0.0
-) -> set[int]:
+def instructing(question: Question, passages: Iterable[Candidate], found: Candidates) -> set[int]:
     """Standing instructions of the owner among some passages whose matter the question is about.
 
-    `level` is the score that null questions reach. Unprompted recall must be nearer than their cosine. A line
-    of a conversation is the owner's if marked so; reference, agents and strangers cannot instruct.
+    Unprompted recall must be nearer than null questions are. A line of a conversation is the owner's if
+    marked so; reference, agents and strangers cannot instruct.
     """
-    least = max(ABOUT, level / question.ranking.vector) if question.request.strict else ABOUT
+    level, least = question.means.level, ABOUT
+    if question.request.strict and level:
+        least = max(ABOUT, level.own / question.ranking.vector)
     named = []
     for one in passages:
         said = json.loads(one.annotations) if one.annotations else {}

@@ -9,46 +9,24 @@ from itertools import chain
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
 from commonplace.base.messages import message
-from commonplace.base.tuples import NamedTuple
 from commonplace.index import facts
-from commonplace.index.base import ALL, Candidate, In, Index, Matches, Not, Scope
+from commonplace.index.base import ALL, Candidate, In, Index, Matches, Scope
 from commonplace.language import lexicon
 from commonplace.search import candidates, confidence, order, query, ranking, reranking, terms
-from commonplace.search.candidates import Candidates, Embed, Question
+from commonplace.search.candidates import Candidates, Means, Question
 from commonplace.search.confidence import Level
 from commonplace.search.query import Dated, Query
-from commonplace.search.ranking import Evidence, Ranked, RankSettings
+from commonplace.search.ranking import Evidence, Ranked
 from commonplace.search.request import Outcome, Request
-from commonplace.search.reranking import Reranker
 from commonplace.types.results import NO_NOTE_OF
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.search.as_of import Replaced
-    from commonplace.search.ranking import Similarities
 
 
 OPTIONS = 200  # passages with an option of a command that are read
-_DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
-
-
-class Means(NamedTuple):
-    """The means to answer a question, as the settings choose: a model, a reranker, weights.
-
-    `similar` compares the question's words with those of turns, see `reranking.comparing`.
-    `level` is the score of null questions in this index, see `confidence`; None if unknown.
-    `served` are the scripts that the model serves, `reference` the collections that are not the
-    owner's notes, and `behind` how far their passages rank behind these.
-    """
-
-    embed: Embed | None = None
-    reranker: Reranker | None = None
-    similar: Similarities | None = None
-    ranking: RankSettings = ranking.DEFAULT
-    level: Level | None = None
-    served: frozenset[str] = frozenset({"latin"})
-    reference: frozenset[str] = frozenset()
-    behind: float = 0.0
+_DASH = "[-\u2010-\u2015\u2212\ufe63\uff0d]"
 
 
 def search(index: Index, means: Means, asked: Query, request: Request) -> Outcome:
@@ -59,15 +37,13 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
-    asked, covered = _as_far_as_held(index, asked, request, covered, outcome)
+    asked = _as_far_as_held(index, asked, request, covered, outcome)
     days = _days(index, asked, request, covered)
     alone = days is not None and days.alone
-    ranked: Sequence[Ranked]
     if asked.lists or alone:
-        with outcome.timed("ranking"):
-            ranked = _listed(index, asked, days, covered, request)
         with outcome.timed("hits"):
-            outcome.hits = [*order.listed(ranked, request.today, days.naming if days else {})]
+            listed = _listed(index, asked, days, covered, request)
+            outcome.hits = [*order.listed(listed, request.today, days.naming if days else {})]
     if days and not outcome.hits and not days.held:
         lacking = " or ".join(dict.fromkeys(span.written for span in days.spans))
         outcome.warnings.append(message("search.no_note_of", NO_NOTE_OF, day=lacking))
@@ -75,22 +51,23 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
         outcome.listing = True
         return outcome
-    question = _question(index, means, asked, request, covered, days, outcome)
-    found = candidates.gather(question, means.embed, outcome)
-    if (respelled := _respelled(question, found, means.reference, outcome)) is not None:
+    with outcome.timed("terms"):
+        weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked), struck=request.past))
+    question = Question(index, asked, request, means, covered, weighed, days)
+    found = candidates.gather(question, outcome)
+    if (respelled := _respelled(question, found, outcome)) is not None:
         asked = respelled
-        question = _question(index, means, asked, request, covered, days, outcome)
-        found = candidates.gather(question, means.embed, outcome)
+        weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked), struck=request.past))
+        question = Question(index, asked, request, means, covered, weighed, days)
+        found = candidates.gather(question, outcome)
     with outcome.timed("ranking"):
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
-        triggered |= candidates.instructing(
-            question, passages, found, means.level.own if means.level else 0.0
-        )
-        evidence = _evidence(question, found, passages, means)
+        triggered |= candidates.instructing(question, passages, found)
+        evidence = _evidence(question, found, passages)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
-    outcome.confidence = _confidence(question, ranked, evidence, means)
+    outcome.confidence = _confidence(question, ranked, evidence)
     least = confidence.CLEAR if request.strict else confidence.NOISE
     refused = outcome.confidence is not None and outcome.confidence < least
     if not refused and means.reranker is not None:
@@ -115,77 +92,57 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
 
 def score(index: Index, means: Means, text: str) -> Level:
     """Return the scores of the best passages for a question, as its confidence counts them."""
-    asked, request, outcome = _parsed(text), Request(text), Outcome()
-    question = _question(index, means, asked, request, ALL, None, outcome)
-    found = candidates.gather(question, means.embed, outcome)
+    asked = _parsed(text)
+    weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked)))
+    question = Question(index, asked, Request(text), means, ALL, weighed)
+    found = candidates.gather(question, Outcome())
     passages = index.passages(sorted(question.promising(found)))
-    evidence = _evidence(question, found, passages, means)
+    evidence = _evidence(question, found, passages)
     return confidence.best(ranking.rank(passages, evidence, means.ranking), evidence.reference)
 
 
 _parsed = lru_cache(maxsize=256)(query.parse)  # the null questions, which are the same each time
 
 
-def _question(
-    index: Index,
-    means: Means,
-    asked: Query,
-    request: Request,
-    covered: Scope,
-    days: Dated | None,
-    outcome: Outcome,
-) -> Question:
-    with outcome.timed("terms"):
-        weighed = terms.weigh(index, asked, struck=request.past)
-        own = Scope((Not(Scope((In("collection", means.reference),))),)) if means.reference else None
-        return Question(index, asked, request, means.ranking, covered, weighed, days, own)
-
-
-def _respelled(
-    question: Question, found: Candidates, reference: frozenset[str], outcome: Outcome
-) -> Query | None:
+def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query | None:
     """The question with the names that its own are near to, where no note holds them; None for most."""
-    asked, covered = question.query, question.covered
-    if asked.required or not (question.terms.missing or covered.conditions):
+    index, asked, covered = question.index, question.query, question.covered
+    missing, reference = question.terms.missing, question.means.reference
+    if asked.required or not (missing or covered.conditions):
         return None
     from commonplace.search import spelling
 
     dates = [span.text for span in question.days.spans] if question.days else []
-    words = spelling.likely(asked.words, question.terms.missing, dates)
-    if covered.conditions:  # what stands elsewhere alone does not count
-        words = spelling.likely(asked.words, asked.terms, dates)
-        for word in list(words):
-            holding = covered & Matches(lexicon.sought(word.lower()))
-            if word.lower() not in question.terms.missing and question.index.select(holding, 1):
-                del words[word]
+    # In a part of the notes a name that only the others hold is missing too.
+    words = spelling.likely(asked.words, asked.terms if covered.conditions else missing, dates)
+    for word in [word for word in words if word.lower() not in missing]:
+        if index.select(covered & Matches(lexicon.sought(word.lower())), 1):
+            del words[word]
     if not words:
         return None
     with outcome.timed("spelling"):
-        index, promising = question.index, question.promising(found)
-        for word in words:  # and what neither list found by it
-            neighbours = lexicon.any_of(spelling.neighbours(word))
-            for scope in question.scopes if neighbours else ():
+        promising = question.promising(found)
+        for neighbours in filter(None, map(lexicon.any_of, map(spelling.neighbours, words))):
+            for scope in question.scopes:  # which neither list found by the word
                 promising.update(index.select(scope & Matches(neighbours), spelling.PASSAGES))
         foreign = Scope((In("collection", reference),))
         behind = facts.within(index, promising, foreign) if reference else ()
         names = spelling.meant(words, index.passages(sorted(promising)), behind)
     if not names:
         return None
-    pairs = names.items()
-    taken = [message("search.taken", "{word} for {name}", word=word, name=name) for word, name in pairs]
-    outcome.warnings.append(
-        message("search.spelling", "no note holds this spelling: took {taken}", taken=taken)
-    )
+    taken = [message("search.taken", "{word} for {name}", word=a, name=b) for a, b in names.items()]
+    told = "no note holds this spelling: took {taken}"
+    outcome.warnings.append(message("search.spelling", told, taken=taken))
     text, own = (spelling.renamed(part, names) for part in (asked.text, asked.words))
-    lower = {word.lower(): query.terms(name) for word, name in pairs}
+    lower = {word.lower(): query.terms(name) for word, name in names.items()}
     wanted = chain.from_iterable(lower.get(term, [term]) for term in asked.terms)
     return asked._replace(text=text, words=own, terms=tuple(dict.fromkeys(wanted)))
 
 
-def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate], means: Means) -> Evidence:
+def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate]) -> Evidence:
     """Return the evidence of both lists, with facts on the notes that the ranking needs."""
-    naming = question.days.naming if question.days else {}
-    named = {passage: span.first.isoformat() for passage, span in naming.items()}
+    means, days = question.means, question.days
+    named = {passage: span.first.isoformat() for passage, span in days.naming.items()} if days else {}
     return Evidence(
         question.query,
         found.lexical,
@@ -193,7 +150,7 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
         ideal=question.terms.ideal or 1.0,
         dates={one.id: one.source.date for one in passages} | named,
         today=question.request.today,
-        days=question.days,
+        days=days,
         curated={one.note_id for one in passages if one.source.kind == "long-term"},
         translated=found.translated,
         lists=found.lists,
@@ -204,23 +161,21 @@ def _evidence(question: Question, found: Candidates, passages: Sequence[Candidat
     )
 
 
-def _confidence(
-    question: Question, ranked: Sequence[Ranked], evidence: Evidence, means: Means
-) -> float | None:
+def _confidence(question: Question, ranked: Sequence[Ranked], evidence: Evidence) -> float | None:
     """Return the confidence in the answer; None if it is unknown, or the question must not be refused.
 
     A question for days alone is weak if no note is of them or names them.
     """
     if not question.refusable:
         return None
+    level = question.means.level
     unasked = question.request.strict and not question.request.lines
     words = confidence.telling(question.terms) if unasked else 1.0
     best = confidence.best(ranked, evidence.reference, words)
     # Unprompted recall counts neither reference nor passages in another script.
     best = Level(best.own) if unasked else best._replace(own=0.0)
-    known = confidence.of(best, means.level) if means.level else None
-    days = question.days
-    if days is None or not days.alone:
+    known = confidence.of(best, level) if level else None
+    if question.days is None or not question.days.alone:
         return known
     return confidence.NOISE if known is None else min(known, confidence.NOISE)
 
@@ -257,10 +212,6 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         from commonplace.search import as_of
 
         covered &= as_of.cover(request.as_of, history=request.history)
-    if request.without_session:
-        from commonplace.search import filters
-
-        covered &= filters.without_session(index, request.without_session)
     if asked.lists and not asked.filters:
         nothing = "nothing but exclusions: what holds none of them is listed, newest first"
         outcome.warnings.append(message("search.exclusions", nothing))
@@ -269,83 +220,39 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         outcome.warnings.append(message("search.excluded", read, words=words))
     if operators := ", ".join(asked.operators):
         outcome.warnings.append(message("search.read", "read as operators: {operators}", operators=operators))
-    if not asked.filters and not query.may_filter(asked.text):
+    if not (asked.filters or request.without_session):
         return covered
     from datetime import date
 
     from commonplace.search import filters
 
-    outcome.warnings += filters.warnings(index, asked.filters, asked.text)
+    if request.without_session:
+        covered &= filters.without_session(index, request.without_session)
+    outcome.warnings += filters.warnings(index, asked.filters)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
-def options(index: Index, words: Sequence[str], beside: str) -> set[str]:
-    """Return the words that a note holds as options of commands: behind a dash, no letter before it.
-
-    The passage or a heading above it holds a word of `beside`, the rest of the question, if it is not empty.
-    """
-    others, held = lexicon.any_of(query.terms(beside)), set[str]()
-    for word in words:
-        bare = re.sub(rf"(?<=[^\W{lexicon.CJK}])[\W_]*[{lexicon.CJK}].*|[\W_]+$", "", word)
-        holding = Scope((Matches(lexicon.sought(bare)), *([Matches(others)] if others else ())))
-        option = re.compile(
-            rf"(?<![^\W_{lexicon.CJK}])[{_DASHES}]{re.escape(bare)}(?![^\W{lexicon.CJK}]|-)", re.IGNORECASE
-        )
-        passages = index.passages(index.select(holding, OPTIONS))
-        if any(option.search("\n".join([one.text, *one.source.headings])) for one in passages):
-            held.add(word)
-    return held
+def is_option(index: Index, word: str, beside: str) -> bool:
+    """Tell whether a passage or its headings hold a word behind a dash, beside a word of the rest, if any."""
+    others = lexicon.any_of(query.terms(beside))
+    holding = Scope(tuple(map(Matches, filter(None, [lexicon.sought(word), others]))))
+    option = re.compile(rf"(?<!\w){_DASH}{re.escape(word)}(?!\w|-)", re.IGNORECASE | re.ASCII)
+    rows = index.passages(index.select(holding, OPTIONS))
+    return any(option.search("\n".join([row.text, *row.source.headings])) for row in rows)
 
 
-def _as_far_as_held(
-    index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
-) -> tuple[Query, Scope]:
-    """The question and what it covers; quotations that no passage holds are sought by their words.
-
-    Where two passages hold the only quotation together, they are all that is covered.
-    """
-    if not asked.quoted or not asked.required:
-        return asked, covered
+def _as_far_as_held(index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome) -> Query:
+    """Return the question; quotations that no passage holds are sought by their words."""
     scope = candidates.without(covered, asked.excluded)
-    if index.select(scope & Matches(asked.required), 1, struck=request.past):
-        return asked, covered
-    if len(asked.quoted) == 1 and (over := _over_seams(index, scope, asked.quoted[0])):
-        return asked.unquoted, covered & In("passage", over)
+    if not (asked.quoted and asked.required) or index.select(
+        scope & Matches(asked.required), 1, struck=request.past
+    ):
+        return asked
     phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(asked.quoted))
     outcome.warnings.append(
         message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
     )
-    return asked.unquoted, covered
-
-
-def _over_seams(index: Index, scope: Scope, phrase: str) -> frozenset[int]:
-    """The passages of a scope that hold a phrase together: the end of one, and the beginning of the next."""
-    over: set[int] = set()
-    for place in re.finditer(rf"\b(?=\w)|(?<=[{lexicon.CJK}])(?=\w)", phrase):
-        parts = phrase[: place.start()], phrase[place.start() :]
-        head, tail = (_letters(part) for part in parts)
-        if not head:
-            continue
-        # The longer part first: fewer passages hold it.
-        found: dict[int, set[int]] = {}
-        for at in sorted((0, 1), key=lambda at: -len(parts[at])):
-            found[at] = set(index.select(scope & Matches(lexicon.expression(parts[at]))))
-            if not found[at]:
-                break
-        else:
-            firsts = {one for one in found[0] if one + 1 in found[1]}
-            texts = {one.id: one for one in index.passages(firsts | {one + 1 for one in firsts})}
-            for one in firsts & texts.keys():
-                above, below = texts[one], texts.get(one + 1)
-                joined = below and above.note_id == below.note_id and _letters(above.text).endswith(head)
-                if below and joined and _letters(below.text).startswith(tail):
-                    over |= {one, one + 1}
-    return frozenset(over)
-
-
-def _letters(text: str) -> str:
-    """Return only the letters and digits of a text, in small letters."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    return asked.unquoted
 
 
 def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated | None:

@@ -10,9 +10,8 @@ spellings (`language.identifiers`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
 from types import MappingProxyType
 
 from commonplace import language
@@ -179,19 +178,24 @@ class _Item(NamedTuple):
 def parse(
     text: str,
     keys: Callable[[], frozenset[str]] = frozenset,
-    options: Callable[[Sequence[str], str], Collection[str]] = lambda words, beside: (),
+    is_option: Callable[[str, str], bool] = lambda word, beside: False,
 ) -> Query:
     """Parse whatever a person typed.
 
-    `keys` looks up the keys of front matter, in lower case, and `options` which words the notes hold as
-    options of commands, given the rest of the question.
+    `keys` looks up the keys of front matter, in lower case; `is_option` tells whether the notes hold a word
+    as an option of a command, beside a word of the rest of the question.
     """
-    text, filters = _filters(clean(text), keys)
+    text, filters = clean(text), tuple["Filter", ...]()
+    if may_filter(text):
+        from commonplace.search.filters import split
+
+        text, filters = split(text, cache(keys))
     items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
-    if dashed := [item.text for item in items if item.sign == "-" and not item.quoted][:MAX_OPTIONS]:
-        held = options(dashed, " ".join(item.text for item in items if not (item.sign or item.operator)))
-        items = [item._replace(sign="") if item.text in held else item for item in items]
-    items, operators = _operated(items, filtered=bool(filters))
+    rest = " ".join(item.text for item in items if not (item.sign or item.operator))
+    for at, item in [(at, item) for at, item in enumerate(items) if item.sign == "-"][:MAX_OPTIONS]:
+        if not item.quoted and is_option(item.text, rest):
+            items[at] = item._replace(sign="")
+    items, operators = _operated(items)
     words = [item for item in items if item.operator not in operators]
     unwanted = [item for item in words if item.sign]
     wanted = [item for item in words if not item.sign]
@@ -207,20 +211,18 @@ def parse(
     )
 
 
-def _operated(items: Sequence[_Item], *, filtered: bool) -> tuple[list[_Item], tuple[str, ...]]:
+def _operated(items: list[_Item]) -> tuple[list[_Item], tuple[str, ...]]:
     """Make exclusions of NOT; keep AND and OR between two things, and return which there are.
 
-    In a sentence they are words: one has words that carry it, such as *the* and *is*, or is in capitals with
-    words side by side. Elsewhere an operator without an operand is ignored.
+    In a sentence, which has words such as *the* and *is* or is all in capitals, they are words. Elsewhere an
+    operator without an operand is ignored.
     """
-    if not any(item.operator for item in items):
-        return list(items), ()
-    is_word = [not (item.operator or item.quoted) for item in items]
-    words = [item.text for item, own in zip(items, is_word, strict=True) if own]
-    is_loud = " ".join(words).isupper() and any(map(all, pairwise(is_word)))
-    is_bare = not filtered and all(item.operator for item in items)
-    if is_loud or is_bare or any(word.lower() in stopwords.ENGLISH for word in words):
-        return list(items), ()
+    words = [item.text for item in items if not (item.operator or item.quoted)]
+    in_sentence = (len(words) > 2 and " ".join(words).isupper()) or not stopwords.ENGLISH.isdisjoint(
+        word.lower() for word in words
+    )
+    if in_sentence or not any(item.operator for item in items):
+        return items, ()
     kept: list[_Item] = []
     former = ""
     for item in items[:MAX_ITEMS]:
@@ -268,15 +270,6 @@ def _alternatives(wanted: Sequence[_Item]) -> Query:
 def may_filter(text: str) -> bool:
     """Tell if a text may hold filters: a dialogue does not."""
     return len(text) <= DIALOGUE_CHARACTERS and any(sign in text for sign in ":：<>=")
-
-
-def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[Filter, ...]]:
-    """The question without its filters, and these."""
-    if not may_filter(text):
-        return text, ()
-    from commonplace.search import filters
-
-    return filters.split(text, cache(keys))
 
 
 def clean(text: str) -> str:

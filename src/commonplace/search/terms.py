@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import In, Index, Matches, Scope
@@ -39,13 +39,16 @@ class Terms(NamedTuple):
     common: frozenset[str] = frozenset()
 
 
-def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
-    """Look up how often the terms of a question occur, if wanted in struck text too; choose among them."""
+def sought(query: Query) -> list[str]:
+    """Return the expressions of a question's terms and other spellings, for `Index.frequencies`."""
+    return [lexicon.sought(term) for term in dict.fromkeys([*query.terms, *query.spellings])]
+
+
+def weigh(query: Query, frequencies: Sequence[int], total: int) -> Terms:
+    """Choose among the terms of a question by the number of passages of each, as `sought` has them."""
     if not query.terms:
         return Terms()
-    sought = list(dict.fromkeys([*query.terms, *query.spellings]))
-    frequencies, total = index.frequencies([lexicon.sought(term) for term in sought], struck=struck)
-    every = list(zip(frequencies, sought, strict=True))
+    every = list(zip(frequencies, dict.fromkeys([*query.terms, *query.spellings]), strict=True))
     counted = every[: len(query.terms)]
     wanted: dict[str, int] = {}
     postings = POSTINGS_WIDE if query.wide > 0.5 else POSTINGS

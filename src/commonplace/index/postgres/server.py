@@ -49,11 +49,6 @@ _COLUMNS = {
 _INDEXES = (("notes", "hash"), ("passages", "note_id"), ("passages", "vector_id"), ("postings", "passage"),
             ("vectors", "id"))  # fmt: skip
 TABLES = tuple(_COLUMNS)
-_VECTORS_OF_1 = """
-INSERT INTO vectors(workspace, key, vector) SELECT workspace, key, vector FROM commonplace_1.vectors;
-INSERT INTO words SELECT workspace, key, signs FROM commonplace_1.vectors WHERE signs IS NOT NULL;
-INSERT INTO meta SELECT workspace, key, 't' || value FROM commonplace_1.meta
-    WHERE key IN ('model', 'scripts', 'contexts')"""
 _TABLE = f"(?:{'|'.join(TABLES)})"
 # The places of a statement where it is confined to a workspace, or says what SQLite alone understands.
 _PLACES = re.compile(
@@ -103,8 +98,6 @@ class Server:
                 run(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
                 for sql in _tables():
                     run(sql)
-                if run("SELECT to_regclass('commonplace_1.vectors')").fetchone() != (None,):
-                    run(_VECTORS_OF_1)
         # As many as one question asks for; where a filter leaves fewer, the search goes on.
         nearest = "SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order; SET jit = off"
         run(f"SET search_path = {SCHEMA}, public; {nearest}")

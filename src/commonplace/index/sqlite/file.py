@@ -184,8 +184,10 @@ class IndexFile(SqlIndex):
     def count(self, expressions: Sequence[str], *, struck: bool) -> list[int]:
         """Count the passages that match each expression: those that stand, or those that are struck."""
         table = "struck_fts" if struck else "passages_fts"
-        sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ?"
-        return [int(self.rows(sql, (expression,))[0][0]) for expression in expressions]
+        each = f"(SELECT count(*) FROM {table} WHERE {table} MATCH ?)"
+        with self.lock, schema.translated(self.path):
+            found = self.connection.execute(f"SELECT {', '.join([each] * len(expressions))}", expressions)
+            return list(next(found))
 
     def stored_bytes(self) -> int:
         """Return the size of the file and its log."""
