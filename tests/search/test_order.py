@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from commonplace.index.base import Candidate, Source
 from commonplace.language import compare
 from commonplace.search import order
-from commonplace.search.order import Entry
 from commonplace.search.ranking import Ranked
 
 DANA = "Dana moves to Lisbon in April and takes the cat with her"
@@ -27,17 +26,20 @@ def made(
     score: float | None = None,
     path: str = "",
     parts: dict[str, float] | None = None,
-) -> Entry:
+) -> Ranked:
     own = 1 - number / 1000 if score is None else score
-    item = Ranked(Candidate(number, number, number, 1, 1, text, 0.0), own, parts or {"words": own})
-    path = path or f"memory/{number}.md"
-    read = compare.verbatim if path.endswith(".py") else compare.read
-    return Entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()), read(text))
+    source = Source("memory", path or f"memory/{number}.md", "", day, kind, f"{number:06}", ())
+    candidate = Candidate(number, number, number, 1, 1, text, 0.0, source=source)
+    return Ranked(candidate, own, parts or {"words": own})
 
 
-def groups(*entries: Entry, limit: int = 10) -> list[list[int]]:
-    gathered = order.gather(entries, limit)
-    return [sorted(one.item.candidate.id for one in (shown, *others)) for shown, others in gathered]
+def source(item: Ranked) -> Source:
+    return item.candidate.source
+
+
+def groups(*items: Ranked, limit: int = 10) -> list[list[int]]:
+    gathered = order.gather(items, limit)
+    return [sorted(one.candidate.id for one in (shown, *others)) for shown, others in gathered]
 
 
 STATEMENTS = (
@@ -62,49 +64,50 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, st.integers(0, 12))
-def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: int) -> None:
+def test_nothing_that_says_something_else_is_lost(entries: list[Ranked], limit: int) -> None:
     """What is not shown says the same as what is; what was not reached is not needed."""
     found = order.gather(entries, limit)
-    reached = sum(1 + len(told.others) for told in found)
-    shown = [one.item.candidate.id for told in found for one in (told.shown, *told.others)]
-    assert sorted(shown) == list(range(reached))
+    reached = sum(1 + len(others) for _, others in found)
+    assert sorted(one.candidate.id for shown, others in found for one in (shown, *others)) == list(
+        range(reached)
+    )
     assert reached == len(entries) or len(found) >= limit
-    for told in found:
-        assert all(compare.same(told.shown.said, other.said) for other in told.others)
+    for shown, others in found:
+        read = compare.read(shown.candidate.text)
+        assert all(compare.same(read, compare.read(other.candidate.text)) for other in others)
 
 
 @given(ENTRIES, st.integers(1, 12))
-def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int) -> None:
-    items = [one.shown.item for one in order.gather(entries, limit)]
+def test_scores_never_rise_and_add_up(entries: list[Ranked], limit: int) -> None:
+    items = [shown for shown, _ in order.gather(entries, limit)]
     assert all(a.score >= b.score for a, b in pairwise(items))
     assert all(sum(item.parts.values()) == pytest.approx(item.score) for item in items)
 
 
 def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
     old, new = made(1, DANA, "2026-01-02", score=0.9), made(2, DANA, "2026-02-03", score=0.5)
-    (told,) = order.gather([old, new], 10)
-    assert (told.shown.source.date, told.shown.item.score) == ("2026-02-03", 0.9)
-    assert told.shown.item.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
-    assert told.others == [old]
+    ((shown, others),) = order.gather([old, new], 10)
+    assert (source(shown).date, shown.score) == ("2026-02-03", 0.9)
+    assert shown.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
+    assert others == [old]
 
 
 def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
     first, second = made(1, DANA, path="a.md"), made(2, DANA, path="b.md")
     for times in ((2, 1), (1, 2)):
         both = [
-            one._replace(source=one.source._replace(mtime_ns=changed))
+            one._replace(candidate=one.candidate._replace(source=source(one)._replace(mtime_ns=changed)))
             for one, changed in zip((first, second), times, strict=True)
         ]
-        newest = both[times.index(2)]
-        (told,) = order.gather(both, 10)
-        assert told.shown.source == newest.source
+        ((shown, _),) = order.gather(both, 10)
+        assert source(shown) == source(both[times.index(2)])
 
 
 def test_of_the_day_asked_for_a_statement_is_shown_as_of_that_day() -> None:
     asked = made(1, DANA, "2026-01-02", parts={"words": 0.8, "date": 0.1})
     later = made(2, DANA, "2026-02-03")
-    (told,) = order.gather([asked, later], 10)
-    assert told.shown.source.date == "2026-01-02"
+    ((shown, _),) = order.gather([asked, later], 10)
+    assert source(shown).date == "2026-01-02"
 
 
 def test_a_note_is_shown_before_a_transcript_and_before_a_copy() -> None:
@@ -114,16 +117,14 @@ def test_a_note_is_shown_before_a_transcript_and_before_a_copy() -> None:
         made(3, DANA, "2026-02-14", path="memory/2.sync-conflict-20260214-101112-ABCDEFG.md"),
     )
     for arrived in ([heard, note, copy], [copy, heard, note], [note, heard, copy]):
-        (told,) = order.gather(arrived, 10)
-        assert told.shown.source == note.source
-        assert {one.source.path for one in told.others} == {heard.source.path, copy.source.path}
+        ((shown, others),) = order.gather(arrived, 10)
+        assert source(shown) == source(note)
+        assert {source(one).path for one in others} == {source(heard).path, source(copy).path}
 
 
 def test_two_passages_of_the_same_lines_are_one_hit_and_not_another_place() -> None:
     first = made(1, "one half of a long line")
-    twin = first._replace(
-        item=first.item._replace(candidate=first.item.candidate._replace(id=2, text="rest"))
-    )
+    twin = first._replace(candidate=first.candidate._replace(id=2, text="rest"))
     assert groups(first, twin) == [[1]]
 
 

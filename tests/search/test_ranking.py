@@ -165,10 +165,11 @@ def test_other_fusions() -> None:
     both = evidence(
         lexical={1: 0.4, 2: 0.2},
         semantic={1: 0.2, 2: 0.6},
-        dates={1: "2026-01-01", 2: None},
         today=date(2026, 1, 31),
     )
-    by_score = ranking.rank([candidate(1), candidate(2)], both, RankSettings(fusion="scores", recency=0.2))
+    dated = candidate(1)
+    dated = dated._replace(source=dated.source._replace(date="2026-01-01"))
+    by_score = ranking.rank([dated, candidate(2)], both, RankSettings(fusion="scores", recency=0.2))
     assert scores(by_score) == {1: round(0.68 * 0.2 + 0.3 + 0.1, 4), 2: round(0.68 * 0.6 + 0.15, 4)}
     by_rank = ranking.rank(
         [candidate(1), candidate(2)], both, RankSettings(fusion="ranks", vector=0.5, lexical=0.5)

@@ -36,16 +36,21 @@ def ranked(*said: tuple[str, float], note: int = 1, turns: float = 0.0) -> list[
     return sorted(items, key=lambda item: -item.score)
 
 
+def dated(item: Ranked, day: str | None) -> Ranked:
+    own = item.candidate
+    return item._replace(candidate=own._replace(source=own.source._replace(date=day)))
+
+
 def first(found: list[Ranked]) -> str:
     return found[0].candidate.text
 
 
-def lifted(question: str, *said: tuple[str, float], days: dict[int, str | None] | None = None) -> str:
-    return first(updates.lift(ranked(*said), query.parse(question), days or {}))
+def lifted(question: str, *said: tuple[str, float]) -> str:
+    return first(updates.lift(ranked(*said), query.parse(question)))
 
 
 def test_the_newer_value_goes_before_the_older() -> None:
-    found = updates.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION), {})
+    found = updates.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION))
     assert first(found) == NEW
     assert found[0].score > found[1].score
     assert sum(found[0].parts.values()) == pytest.approx(found[0].score)
@@ -85,10 +90,13 @@ def test_the_day_tells_which_note_is_newer() -> None:
     old, new = ranked((OLD, 0.9)), ranked((NEW, 0.7), note=2)
     new = [new[0]._replace(candidate=new[0].candidate._replace(id=9))]
     question = query.parse(QUESTION)
-    assert first(updates.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-02-01"})) == NEW
-    assert first(updates.lift([*old, *new], question, {1: "2026-02-01", 9: "2026-01-01"})) == OLD
-    assert first(updates.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-01-01"})) == OLD
-    assert first(updates.lift([*old, *new], question, {})) == OLD
+    for before, after, wanted in [
+        ("2026-01-01", "2026-02-01", NEW),
+        ("2026-02-01", "2026-01-01", OLD),
+        ("2026-01-01", "2026-01-01", OLD),
+        (None, None, OLD),
+    ]:
+        assert first(updates.lift([dated(old[0], before), dated(new[0], after)], question)) == wanted
 
 
 def test_too_far_below_is_too_weak() -> None:
@@ -102,7 +110,7 @@ def test_plain_notes_are_statements_of_their_owner() -> None:
 
 def test_people_among_themselves_do_not_update_each_other() -> None:
     said = (("Ann: I have 45 books now.", 0.9), ("Bob: I have now 52 books.", 0.7))
-    found = updates.lift(ranked(*said, turns=1.0), query.parse("how many books"), {})
+    found = updates.lift(ranked(*said, turns=1.0), query.parse("how many books"))
     assert first(found) == said[0][0]
 
 
@@ -176,7 +184,7 @@ def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
 )
 def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question: str) -> None:
     before = ranked(*said)
-    found = updates.lift(before, query.parse(question), {})
+    found = updates.lift(before, query.parse(question))
     assert sorted(item.candidate.id for item in found) == sorted(item.candidate.id for item in before)
     head = found[:COMPARED]
     assert [item.score for item in head] == sorted((item.score for item in head), reverse=True)

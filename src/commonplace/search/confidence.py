@@ -78,15 +78,15 @@ def telling(terms: Terms) -> float:
     return min(1.0, terms.ideal / (TELLING * idf(1, terms.passages))) if terms.passages else 1.0
 
 
-def best(ranked: Sequence[Ranked], reference: Collection[int], words: float = 1.0) -> Level:
+def best(ranked: Sequence[Ranked], reference: Collection[str], words: float = 1.0) -> Level:
     """The best scores by what the question asks, whatever the length and the collection, half by the day.
 
-    `words` is how much of what a passage's words say counts.
+    `reference` are the collections that are not the owner's; `words` is how much of a passage's words counts.
     """
     scores = [0.0, 0.0, 0.0]
     for item in ranked:
         parts, own = item.parts, item.candidate
-        kind = 2 if own.id in reference else own.traits.wide > MOST
+        kind = 2 if own.source.collection in reference else own.traits.wide > MOST
         beside = math.fsum(share * parts.get(name, 0.0) for name, share in BESIDE.items())
         beside += (1.0 - words) * max(0.0, parts.get("words", 0.0))
         scores[kind] = max(scores[kind], item.score - beside)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
+from commonplace.base.tuples import NamedTuple
 from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.types import Hit
@@ -15,19 +16,38 @@ from commonplace.types import Hit
 SENTENCE = lazy(r"[^\n]+?(?:[。！？][”’」』）)]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
 
 
+class Said(NamedTuple):
+    """The wording of a passage, and the title and headings above it."""
+
+    wording: Wording
+    above: tuple[str, ...]
+
+    def repeats(self, other: Said, asked: frozenset[str] = frozenset()) -> bool:
+        """Tell whether it says what another one does; `asked` are the words of a question."""
+        is_same = compare.same(self.wording, other.wording)
+        return is_same and compare.agree(self.above, other.above, self.wording, asked)
+
+
+def read(text: str, path: str, title: str, headings: Sequence[str]) -> Said:
+    """Read what a passage says; of a program every character counts."""
+    wording = compare.verbatim if filetypes.is_code(path) else compare.read
+    return Said(wording(text), (title, *headings))
+
+
 class Repeats:
     """The contents of a block so far, to leave repetitions out."""
 
     def __init__(self) -> None:
-        self._hits: list[tuple[Hit, Wording]] = []
+        self._hits: list[tuple[Hit, Said]] = []
 
     def rest(self, hit: Hit) -> Hit | None:
         """Return a hit without the lines that the block has; None if it repeats the block."""
-        said = _read(hit)
-        if any(_holds(other, told, hit, said) for other, told in self._hits):
-            return None
+        said = read(hit.text, hit.path, hit.title, hit.headings)
         had: dict[int, str] = {}
-        for other, _ in self._hits:
+        for other, told in self._hits:
+            inside = other.start_line <= hit.start_line and hit.end_line <= other.end_line
+            if said.repeats(told) or (other.path == hit.path and inside and hit.text in other.text):
+                return None
             if other.path == hit.path:
                 had |= dict(enumerate(whole_lines(other), other.start_line))
         lines = whole_lines(hit) if had else []
@@ -37,7 +57,7 @@ class Repeats:
 
     def add(self, hit: Hit) -> None:
         """Note what a hit says."""
-        self._hits.append((hit, _read(hit)))
+        self._hits.append((hit, read(hit.text, hit.path, hit.title, hit.headings)))
 
 
 def whole_lines(hit: Hit) -> list[str]:
@@ -62,16 +82,3 @@ def without(hit: Hit, known: Sequence[bool | None]) -> Hit | None:
         return hit
     text = "\n".join(hit.text.split("\n")[first : last + 1])
     return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
-
-
-def _read(hit: Hit) -> Wording:
-    return (compare.verbatim if filetypes.is_code(hit.path) else compare.read)(hit.text)
-
-
-def _holds(other: Hit, told: Wording, hit: Hit, said: Wording) -> bool:
-    """Return whether a hit lies inside another one, or means the same."""
-    inside = other.start_line <= hit.start_line and hit.end_line <= other.end_line
-    if other.path == hit.path and inside and hit.text in other.text:
-        return True
-    one, two = ((each.title, *each.headings) for each in (other, hit))
-    return compare.same(told, said) and compare.agree(one, two, said)

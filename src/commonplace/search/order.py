@@ -18,17 +18,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 
-from commonplace.base import filetypes
 from commonplace.base.expressions import lazy
-from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import BARE, FRONT, MATTER
 from commonplace.index import facts
-from commonplace.index.base import Index, Source
-from commonplace.language import caseless, compare
-from commonplace.language.compare import Wording
+from commonplace.index.base import Index
+from commonplace.language import caseless
 from commonplace.markdown import conflicts
 from commonplace.render import screen
-from commonplace.search import completion, references, updates
+from commonplace.search import completion, dedupe, references, updates
 from commonplace.search.ranking import Ranked, adjusted, fitted, labels, outdated, role_of, said
 from commonplace.types.results import Factor, Hit, Place
 
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.language.dates import Span
     from commonplace.search.as_of import Replaced
     from commonplace.search.candidates import Question
+    from commonplace.search.dedupe import Said
     from commonplace.search.request import Outcome
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
@@ -226,66 +224,51 @@ def in_order(ranked: Sequence[Ranked], successors: Successors, part: str = "repl
 # --- the same said twice --------------------------------------------------------------------------------
 
 
-class Entry(NamedTuple):
-    """A ranked passage, the source of its note, and its wording."""
-
-    item: Ranked
-    source: Source
-    said: Wording
-
-    def says(self, other: Entry, asked: frozenset[str]) -> bool:
-        """Tell whether it says what another one does; `asked` are the words of the question.
-
-        Of what is struck and what stands neither does, as what replaces something may hardly differ from it.
-        """
-        if (self.item.candidate.until is None) is not (other.item.candidate.until is None):
-            return False
-        one, two = ((entry.source.title, *entry.source.headings) for entry in (self, other))
-        return compare.same(self.said, other.said) and compare.agree(one, two, self.said, asked)
-
-
-class Statement(NamedTuple):
-    """Passages that say the same: the one that is shown, with the score of the best, and the others."""
-
-    shown: Entry
-    others: Sequence[Entry] = ()
-
-
-def gather(entries: Iterable[Entry], limit: int, asked: frozenset[str] = frozenset()) -> list[Statement]:
+def gather(
+    ranked: Iterable[Ranked], limit: int, asked: frozenset[str] = frozenset()
+) -> list[tuple[Ranked, Sequence[Ranked]]]:
     """Group passages of which each says what every other does, best group first, until there are `limit`.
 
-    Of several passages of the same lines one is kept. Shown is the newest, a note before a transcript and
-    before a copy that a sync program left, and one of the days that the question names before a newer one.
+    Return of each group the passage to show, with the score of the best, and the others. Of several passages
+    of the same lines one is kept. Shown is the newest, a note before a transcript and before a copy that a
+    sync program left, and one of the days that the question names before a newer one. Of what is struck and
+    what stands neither says the same, as what replaces something may hardly differ from it. `asked` are the
+    words of the question.
     """
-    groups: list[list[Entry]] = []
+    groups: list[list[tuple[Ranked, Said]]] = []
     places: set[tuple[int, int, int, bool]] = set()
-    for count, entry in enumerate(entries):
+    for count, item in enumerate(ranked):
         if count >= HEAD * limit and len(groups) >= limit:
             break
-        own = entry.item.candidate
+        own = item.candidate
         place = own.note_id, own.start_line, own.end_line, own.until is None
         if place in places:
             continue
         places.add(place)
-        alike = (group for group in groups if all(entry.says(other, asked) for other in group))
-        if (group := next(alike, None)) is None:
-            groups.append(group := [])
-        group.append(entry)
-    return [_statement(group) for group in groups]
+        told = dedupe.read(own.text, own.source.path, own.source.title, own.source.headings)
+        for group in groups:
+            if (group[0][0].candidate.until is None) is (own.until is None) and all(
+                told.repeats(other, asked) for _, other in group
+            ):
+                group.append((item, told))
+                break
+        else:
+            groups.append([(item, told)])
+    return [_shown([item for item, _ in group]) for group in groups]
 
 
-def _statement(group: Sequence[Entry]) -> Statement:
-    paths = {one.source.path for one in group}
+def _shown(group: Sequence[Ranked]) -> tuple[Ranked, Sequence[Ranked]]:
+    paths = {one.candidate.source.path for one in group}
 
-    def age(one: Entry) -> tuple[bool, bool, float, str, int, int]:
-        own, source = one.item, one.source
+    def age(item: Ranked) -> tuple[bool, bool, float, str, int, int]:
+        own, source = item.candidate, item.candidate.source
         is_copy = len(paths) > 1 and bool(conflicts.original(source.path, paths))
-        named, day = own.parts.get("date", 0.0), source.date or ""
-        return source.kind != TRANSCRIPT, not is_copy, named, day, source.mtime_ns, own.candidate.start_line
+        named, day = item.parts.get("date", 0.0), source.date or ""
+        return source.kind != TRANSCRIPT, not is_copy, named, day, source.mtime_ns, own.start_line
 
     newest, *others = sorted(group, key=age, reverse=True)
-    gain = max(one.item.score for one in group) - newest.item.score
-    return Statement(newest._replace(item=adjusted(newest.item, "said again", gain)), others)
+    gain = max(one.score for one in group) - newest.score
+    return adjusted(newest, "said again", gain), others
 
 
 # --- hits -----------------------------------------------------------------------------------------------
@@ -307,8 +290,7 @@ def arrange(
     words = updates.words(question.query.words) - question.terms.missing
     if settings.updates and settings.fusion == "calibrated":
         with outcome.timed("updates"):
-            dates = {own.id: own.source.date for own, *_ in ranked[: updates.COMPARED]}
-            ranked = updates.lift(ranked, question.query, dates, question.days)
+            ranked = updates.lift(ranked, question.query, question.days)
             ranked = in_order(ranked, linked(ranked, words), "linked")
     with outcome.timed("hits"):
         if request.min_score is None or request.min_score > 0:
@@ -323,15 +305,14 @@ def arrange(
             **(settled(ranked, replaced) if replaced else {}),
         }
         kept = (item for item in in_order(ranked, successors) if item.score >= least)
-        shown = gather(_entries(kept), limit, frozenset(question.query.terms))
         pairs = [
-            (own.candidate, _hit(own, source, request.today, others, said_newer.get(own.candidate.id)))
-            for (own, source, _), others in shown
+            (own.candidate, _hit(own, request.today, others, said_newer.get(own.candidate.id)))
+            for own, others in gather(kept, limit, frozenset(question.query.terms))
         ]
         if request.past or not request.complete:
             return [hit for _, hit in pairs[:limit]]
         hits = completion.complete(index.passages, question.admitted, pairs, limit, words)
-        notes = {one.item.candidate.note_id: (one.source.collection, one.source.path) for one, _ in shown}
+        notes = {own.note_id: (own.source.collection, own.source.path) for own, _ in pairs}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}
         marked = question.query.marked if owed else ()
         hits = [_headed(hit, owed.pop((hit.collection, hit.path), ""), marked) for hit in hits]
@@ -345,7 +326,7 @@ def listed(
 ) -> Iterator[Hit]:
     """Yield every passage as a hit of its own; of one that names a day it is labelled with that."""
     for item in kept:
-        hit = _hit(item, item.candidate.source, now)
+        hit = _hit(item, now)
         if naming and (span := naming.get(item.candidate.id)):
             from commonplace.search import coming
 
@@ -359,19 +340,10 @@ def _is_silent(item: Ranked) -> bool:
     return item.parts.get("words", 0.0) <= 0 and role_of(item.candidate) == BARE
 
 
-def _entries(ranked: Iterable[Ranked]) -> Iterator[Entry]:
-    """Yield candidates with their wording, read lazily; programs verbatim."""
-    for item in ranked:
-        source = item.candidate.source
-        read = compare.verbatim if filetypes.is_code(source.path) else compare.read
-        yield Entry(item, source, read(item.candidate.text))
-
-
 def _hit(
     ranked: Ranked,
-    source: Source,
     now: date | None,
-    others: Sequence[Entry] = (),
+    others: Sequence[Ranked] = (),
     newer: tuple[int, str] | None = None,
 ) -> Hit:
     def today() -> date:
@@ -379,32 +351,21 @@ def _hit(
 
         return now or date.today()
 
-    candidate = ranked.candidate
-    own = said(candidate)
-    score = min(1.0, max(0.0, ranked.score))
+    candidate, source, weights = ranked.candidate, ranked.candidate.source, fitted()
+    own, score = said(candidate), min(1.0, max(0.0, ranked.score))
     parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
-    return Hit(
-        path=source.path,
-        start_line=candidate.start_line,
-        end_line=candidate.end_line,
-        text=candidate.text,
-        score=score,
-        title=source.title,
-        headings=source.headings,
-        date=source.date,
-        collection=source.collection,
-        docid=source.docid,
-        factors=tuple(
-            Factor(
-                name, value, f"{value / weight:.2f} x {weight:g}" if (weight := fitted().get(name)) else ""
-            )
-            for name, value in parts.items()
-            if abs(value) >= SHOWN
-        ),
-        labels=(*(labels(own, today) if own else ()), *([f"newer {newer[1]}".rstrip()] if newer else [])),
-        others=tuple(
-            Place(references.shown(one.collection, one.path), own.start_line, own.end_line, one.date)
-            for (own, *_), one, _ in others
-        ),
-        until=candidate.until or None,
+    factors = (
+        Factor(name, value, f"{value / weights[name]:.2f} x {weights[name]:g}" if weights.get(name) else "")
+        for name, value in parts.items()
+        if abs(value) >= SHOWN
     )
+    places = (
+        Place(references.shown(at.collection, at.path), one.start_line, one.end_line, at.date)
+        for one, at in ((other.candidate, other.candidate.source) for other in others)
+    )
+    return Hit(
+        source.path, candidate.start_line, candidate.end_line, candidate.text, score, source.title,
+        source.headings, source.date, source.collection, source.docid, factors=tuple(factors),
+        labels=(*(labels(own, today) if own else ()), *([f"newer {newer[1]}".rstrip()] if newer else [])),
+        others=tuple(places), until=candidate.until or None,
+    )  # fmt: skip

@@ -64,7 +64,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
         triggered |= candidates.instructing(question, passages, found)
-        evidence = _evidence(question, found, passages)
+        evidence = _evidence(question, found)
         ranked = ranking.rank(passages, evidence, means.ranking)
         first = order.chosen(ranked, triggered, evidence.day)
     outcome.confidence = _confidence(question, ranked, evidence)
@@ -97,7 +97,7 @@ def score(index: Index, means: Means, text: str) -> Level:
     question = Question(index, asked, Request(text), means, ALL, weighed)
     found = candidates.gather(question, Outcome())
     passages = index.passages(sorted(question.promising(found)))
-    evidence = _evidence(question, found, passages)
+    evidence = _evidence(question, found)
     return confidence.best(ranking.rank(passages, evidence, means.ranking), evidence.reference)
 
 
@@ -139,26 +139,13 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
     return asked._replace(text=text, words=own, terms=tuple(dict.fromkeys(wanted)))
 
 
-def _evidence(question: Question, found: Candidates, passages: Sequence[Candidate]) -> Evidence:
-    """Return the evidence of both lists, with facts on the notes that the ranking needs."""
-    means, days = question.means, question.days
-    named = {passage: span.first.isoformat() for passage, span in days.naming.items()} if days else {}
+def _evidence(question: Question, found: Candidates) -> Evidence:
+    means, similar = question.means, question.means.similar if found.semantic else None
     return Evidence(
-        question.query,
-        found.lexical,
-        found.semantic,
-        ideal=question.terms.ideal or 1.0,
-        dates={one.id: one.source.date for one in passages} | named,
-        today=question.request.today,
-        days=days,
-        curated={one.note_id for one in passages if one.source.kind == "long-term"},
-        translated=found.translated,
-        lists=found.lists,
-        similar=means.similar if found.semantic else None,
-        served=means.served,
-        reference={one.id for one in passages if one.source.collection in means.reference},
-        behind=means.behind,
-    )
+        question.query, found.lexical, found.semantic, found.translated, found.lists,
+        question.terms.ideal or 1.0, question.days, question.request.today, means.served, means.reference,
+        means.behind, similar,
+    )  # fmt: skip
 
 
 def _confidence(question: Question, ranked: Sequence[Ranked], evidence: Evidence) -> float | None:

@@ -67,7 +67,6 @@ WRITERS = {"agent": 0.2, "tool": 1.0, "untrusted": 1.0}
 OTHER_PROJECT = -0.6
 # Reference ranks behind equal notes of the owner by this, plus a part that depends on its amount.
 REFERENCE = 0.1
-ALONE = 1.0  # how much further, where the question is one character that an own note holds
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
@@ -137,26 +136,23 @@ def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
 class Evidence(NamedTuple):
     """Evidence for a question: the share of a full match and the cosine by passage, and the question.
 
-    `ideal` is the BM25 of a full match, for the fusion that takes BM25 as it is. `translated` is the share of
-    a full match, 0..1.5, of the question's words in the other language. `dates` (passage to YYYY-MM-DD) is
-    needed for recency, and where the question names `days`; `curated` are notes that do not age. `lists` are
-    those of each line of a question with its weight, where it has several. `served` are the scripts that the
-    model serves. `reference` are passages outside the owner's notes: they rank `behind` them by so much.
+    `translated` is the share of a full match, 0..1.5, of the question's words in the other language. `lists`
+    are those of each line of a question with its weight, where it has several. `ideal` is the BM25 of a full
+    match, for the fusion that takes BM25 as it is. `served` are the scripts that the model serves.
+    `reference` are the collections that are not the owner's notes: they rank `behind` these by so much.
     `similar` compares the words of a question and of turns one by one.
     """
 
     query: Query
     lexical: fusion.Scores
     semantic: fusion.Scores
-    ideal: float = 1.0
     translated: fusion.Scores = MappingProxyType({})
-    dates: Mapping[int, str | None] = MappingProxyType({})
-    today: date | None = None
-    days: Dated | None = None
-    curated: Collection[int] = ()
     lists: Sequence[tuple[fusion.Scores, float]] = ()
+    ideal: float = 1.0
+    days: Dated | None = None
+    today: date | None = None
     served: Collection[str] = (LATIN,)
-    reference: Collection[int] = ()
+    reference: Collection[str] = ()
     behind: float = 0.0
     similar: Similarities | None = None
 
@@ -165,6 +161,11 @@ class Evidence(NamedTuple):
         from datetime import date
 
         return self.today or date.today()
+
+    def day_of(self, candidate: Candidate) -> str | None:
+        """The day (ISO) of a passage: one of the question that it names, or its own."""
+        named = self.days.naming.get(candidate.id) if self.days else None
+        return named.first.isoformat() if named else candidate.source.date
 
 
 class Ranked(NamedTuple):
@@ -269,7 +270,8 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
             parts |= {name: settings.weight(name) * value for name, value in features.items()}
             if "bare" in parts:  # a heading alone does not answer, however well it fits
                 parts["bare"] *= relevance
-        if settings.recency and settings.fusion != "scores" and own.note_id not in evidence.curated:
+        # Long-term memory does not age.
+        if settings.recency and settings.fusion != "scores" and own.source.kind != "long-term":
             fresh = _recency(own, evidence, settings.half_life_days, undated=1.0)
             parts["age"] = settings.recency * (fresh - 1.0)
         scored.append(Ranked(own, math.fsum(parts.values()), parts, relevance))
@@ -280,24 +282,11 @@ _Scored = list[tuple[Candidate, dict[str, float], float]]  # with its parts and 
 
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
-    weight = settings.weight
-    query, days = evidence.query, evidence.days
-    spoken_by = {one.id: one.traits.speakers.split("\n") for one in candidates if one.traits.speakers}
-    labelled, asked = Counter(chain.from_iterable(spoken_by.values())), query.spoken
-    # Whom the question is about, among those who speak in the candidates.
-    named = {label for label, n in labelled.items() if n >= PERSON_LINES and label.split()[0] in asked}
-    persons = frozenset(
-        named - turns.OWNER | (frozenset() if FIRST_PERSON.isdisjoint(asked) else turns.OWNER)
-    )
-    # Without a person in the question, the owner's turns get half: an assistant's words can be had again.
-    heard, speaker = (persons, 1.0) if persons else (turns.OWNER, 0.5)
+    weight, query = settings.weight, evidence.query
+    heard, speaker = _speakers(candidates, query)
     vector = weight("meaning") if evidence.semantic else 0.0
     if vector and query.wide and not (evidence.lists or serves(evidence.served, wide_script(query.words))):
         vector *= 1 - query.wide
-    # Whatever is short is near to a question of one character: where an own note holds it, that comes first.
-    own_words = evidence.lexical.keys() - set(evidence.reference)
-    is_character = [*map(len, query.terms)] == [1] and any(one.id in own_words for one in candidates)
-    behind = evidence.behind + ALONE * is_character
     scored: _Scored = []
     for candidate in candidates:  # hundreds of them: computed above if independent of each
         own, (speakers, wide, script) = candidate.id, candidate.traits
@@ -317,14 +306,14 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         }
         relevance = max(0.0, parts["meaning"]) + parts["words"] + parts["translated"]
         parts["length"] = weight("length") * min(len(candidate.text) / LONG, relevance)
-        if speakers and not heard.isdisjoint(spoken_by[own]):
+        if speakers and not heard.isdisjoint(speakers.split("\n")):
             parts["speaker"] = weight("speaker") * speaker
         if candidate.turns and turns.asks(candidate.text):
             parts["asks"] = weight("asks")  # a turn that ends in a question rarely holds the answer
-        if days:
-            parts["date"] = weight("date") * closeness(evidence.dates.get(own), days.spans)
-        if behind and own in evidence.reference:
-            parts["collection"] = -behind
+        if evidence.days:
+            parts["date"] = weight("date") * closeness(evidence.day_of(candidate), evidence.days.spans)
+        if evidence.behind and candidate.source.collection in evidence.reference:
+            parts["collection"] = -evidence.behind
         scored.append((candidate, parts, relevance))
     if talk := [one for one in scored if one[0].turns]:
         _add_surroundings(talk, weight("neighbours"), weight("section"))
@@ -332,6 +321,18 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             _add_similarities(talk, evidence.similar, query.words, weight(LATE))
         _level(talk)
     return scored
+
+
+def _speakers(candidates: Sequence[Candidate], query: Query) -> tuple[frozenset[str], float]:
+    """Return the labels whose turns get a bonus, and its share: those whom the question is about.
+
+    Without a person in the question, the owner's turns get half: an assistant's words can be had again.
+    """
+    labels = Counter(chain.from_iterable(one.traits.speakers.split("\n") for one in candidates))
+    often, asked = (label for label, n in labels.items() if label and n >= PERSON_LINES), query.spoken
+    persons = frozenset(label for label in often if label.split()[0] in asked) - turns.OWNER
+    persons = persons if FIRST_PERSON.isdisjoint(asked) else persons | turns.OWNER
+    return (persons, 1.0) if persons else (turns.OWNER, 0.5)
 
 
 def _add_surroundings(said: _Scored, neighbours: float, section: float) -> None:
@@ -407,8 +408,7 @@ def _fused(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSe
 
 def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float, undated: float = 0.0) -> float:
     """exp(-ln 2 x age / half-life) of a dated note."""
-    day = evidence.dates.get(candidate.id)
-    if not day:
+    if not (day := evidence.day_of(candidate)):
         return undated
     from datetime import date
 

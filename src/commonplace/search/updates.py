@@ -139,15 +139,13 @@ def asks_for_newest(query: Query, days: Dated | None = None) -> bool:
     return not is_dated and not rules.holds(language.fold(query.text), "formerly")
 
 
-def lift(
-    ranked: Sequence[Ranked], query: Query, dates: Mapping[int, str | None], days: Dated | None = None
-) -> list[Ranked]:
-    """Put newer statements right before the older ones at the top; `dates` of the head, by passage.
+def lift(ranked: Sequence[Ranked], query: Query, days: Dated | None = None) -> list[Ranked]:
+    """Put newer statements right before the older ones at the top; `days` are those of the question.
 
     In a conversation with an assistant only the owner's statements count: the answers repeat the questions.
     """
     head, asked = ranked[:COMPARED], _Asked(query)
-    statements = _statements(head, asked, dates)
+    statements = _statements(head, asked)
     top = {item.candidate.id for item in head[:OLDER]}
     ahead: dict[int, float] = {}  # what each newer statement gets, by passage
     for at, old in enumerate(one for one in statements if one.item.candidate.id in top):
@@ -162,7 +160,7 @@ def lift(
     return [*sorted(lifted, key=lambda item: -item.score), *ranked[COMPARED:]]
 
 
-def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str | None]) -> list[_Statement]:
+def _statements(head: Sequence[Ranked], asked: _Asked) -> list[_Statement]:
     """Return the statements in the head by authors who count, in its order.
 
     Of a list only the items with the most words of the question are compared.
@@ -179,7 +177,7 @@ def _statements(head: Sequence[Ranked], asked: _Asked, dates: Mapping[int, str |
             if len(lines) > 1 and all(map(structure.ITEM.match, lines)):
                 most = max(len(words(line) & asked.words) for line in lines)
                 text = "\n".join(line for line in lines if len(words(line) & asked.words) == most)
-            place = (dates.get(own.id) or "", own.note_id, own.start_line)
+            place = (own.source.date or "", own.note_id, own.start_line)
             statements.append(_Statement(item, text, place, not own.turns and "since" in said(own)))
     return statements
 

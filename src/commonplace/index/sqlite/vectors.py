@@ -17,16 +17,17 @@ import apsw
 from commonplace.base.paths import shown
 from commonplace.base.tuples import NamedTuple
 from commonplace.index.base import ALL, Scope
-from commonplace.index.sql import OF_PASSAGES, SqlVectors
+from commonplace.index.sql import AMONG, OF_PASSAGES, SqlVectors
 from commonplace.providers.embedding.base import check_length, dots, quantize, unit_rows
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
     from commonplace.index.base import Floats, Nearest
-    from commonplace.index.sqlite.file import IndexFile
     from commonplace.index.sqlite.matrix import Matrix
     from commonplace.types import Level
 
@@ -49,10 +50,10 @@ class _Loaded(NamedTuple):
 class SqliteVectors(SqlVectors):
     """The vectors of one index file, see `index.base.VectorStore`."""
 
-    def __init__(self, index: IndexFile) -> None:
+    def __init__(self, index: Any) -> None:  # noqa: ANN401
         """Attach to an index, without reading it."""
         super().__init__(index)
-        self.file: IndexFile = index
+        self.file: Any = index  # a SqliteIndex, whose module needs this one
         self._extension: bool | None = None
         self._asked = 0
         self._loaded: _Loaded | None = None
@@ -102,11 +103,9 @@ class SqliteVectors(SqlVectors):
 
     def _vectors(self, passages: Sequence[int], length: int) -> list[tuple[int, bytes]]:
         """Return those of some passages that have a vector of a length, with it, in the order of ids."""
-        return self.file.rows(
-            f"SELECT p.id, v.vector {OF_PASSAGES} WHERE length(v.vector) = ?"
-            " AND p.id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
-            (length, json.dumps(list(passages))),
-        )
+        some = f"length(v.vector) = ? AND p.id {AMONG.format('?')} ORDER BY p.id"
+        sql = f"SELECT p.id, v.vector {OF_PASSAGES} WHERE {some}"
+        return list(self.file.rows(sql, (length, json.dumps(list(passages)))))
 
     def _scan(
         self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
@@ -115,12 +114,12 @@ class SqliteVectors(SqlVectors):
         return sorted(set(pairs), key=lambda pair: (-pair[1], pair[0]))
 
     def _scan_one(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
-        where = self.file.where(scope)
-        join = f"JOIN notes n ON n.id = s.note_id {where.after('AND')}" if where.sql else ""
+        query = self.file.query()
+        join = f"JOIN notes n ON n.id = s.note_id AND {query.where(scope)}" if scope.conditions else ""
         gone = 0 if struck else len(self.file.struck())  # these may be among the nearest
         stands = "WHERE s.until IS NULL" if gone else ""
         # While another model's vectors are being made, the table holds some that no passage uses yet.
-        some = where.sql or "staging" in self.file.meta
+        some = join or "staging" in self.file.meta
         used = f"AND id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
         asked = quantize(vector[None])[0].tobytes()
         rows = self.file.rows(
@@ -128,7 +127,7 @@ class SqliteVectors(SqlVectors):
             f" FROM vectors WHERE length(vector) = :n {used} ORDER BY distance, id LIMIT :most)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
             f" {join} {stands} ORDER BY top.distance, s.id LIMIT :limit",
-            {**where.bindings, "asked": asked, "n": len(asked), "most": limit + gone, "limit": limit},
+            {**query.bound, "asked": asked, "n": len(asked), "most": limit + gone, "limit": limit},
         )
         if not rows:
             check_length(vector, self.length, shown(self.file.path))
@@ -204,12 +203,13 @@ class SqliteVectors(SqlVectors):
         """Return which passage ids a scope covers, (n,) bool: those of whole notes, or single ones."""
         import numpy as np
 
-        where = self.file.where(scope)
+        query = self.file.query()
+        where = query.where(scope)
         # Where a note without passages begins, another one may go on.
         source = "first_passage, last_passage FROM notes n WHERE first_passage <= last_passage"
-        if where.single:
+        if "s." in where:  # it may hold for some passages of a note and not for others
             source = "s.id, s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE TRUE"
-        ranges = self.file.rows(f"SELECT {source} {where.after('AND')} ORDER BY 1", where.bindings)
+        ranges = self.file.rows(f"SELECT {source} AND {where} ORDER BY 1", query.bound)
         if not ranges:
             return np.zeros(len(ids), bool)
         firsts, lasts = np.array(ranges, np.int64).T
