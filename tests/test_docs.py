@@ -150,7 +150,10 @@ def test_every_weight_is_described() -> None:
 
 def test_the_grammar_on_the_page_is_the_grammar() -> None:
     text = (
-        (DOCS / "search.md").read_text("utf-8").split("## Query syntax")[1].split("\nA query of exclusions")[0]
+        (DOCS / "search.md")
+        .read_text("utf-8")
+        .split("## Query syntax")[1]
+        .split("\nA query of exclusions")[0]
     )
     rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
     typed = [code for row in rows for code in re.findall(r"`([^`]+)`", row)]

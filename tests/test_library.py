@@ -164,10 +164,12 @@ def test_a_text_alone_is_said_by_the_user(memory: Memory, root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "messages", [[{"content": "x"}], ["x"], [{"role": "user", "content": "x"}, 3], [None]]
-)
-def test_messages_of_another_form_are_one_clear_line(memory: Memory, root: Path, messages: list[Any]) -> None:
-    with pytest.raises(ConfigError, match=r'^messages: must be a list of \{"role"'):
+    "messages",
+    [[{"content": "x"}], ["x"], [{"role": "user", "content": "x"}, 3], [None], None, 3,
+     [{"role": "user", "content": {"text": "x"}}]],
+)  # fmt: skip
+def test_messages_of_another_form_are_one_clear_line(memory: Memory, root: Path, messages: Any) -> None:
+    with pytest.raises(ConfigError, match=r'^messages: must be a text or a list of \{"role"'):
         memory.add(messages)
     assert not (root / "memory").exists()
 

@@ -555,7 +555,7 @@ def test_a_negative_limit_and_a_text_for_collections_are_refused(plain: Memory) 
     with pytest.raises(errors.ConfigError, match="limit: -1 is not allowed"):
         plain.search("in:memory", limit=-1)
     for ask in (plain.search, plain.recall):
-        with pytest.raises(errors.ConfigError, match="'memory' is a text; it must be a list of names"):
+        with pytest.raises(errors.ConfigError, match="'memory' is not allowed; it must be a list of names"):
             ask("certificate", collections="memory")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from inspect import Signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -80,18 +81,17 @@ class Memory(memory.Memory):
         from commonplace.transcripts.session import Transcript
         from commonplace.upkeep.flush import flush
 
-        given = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        turns = [turn for one in given if isinstance(one, Mapping) and (turn := openai.turn(one))]
-        if len(turns) < len(given):
-            raise ConfigError("messages", 'must be a list of {"role": "user", "content": "…"}')
+        given: Any = {"role": "user", "content": messages} if isinstance(messages, str) else messages
+        every = given if isinstance(given, Sequence) else [given]
+        turns = [turn for one in every if isinstance(one, Mapping) and (turn := openai.turn(one))]
+        if len(turns) < len(every):
+            raise ConfigError("messages", 'must be a text or a list of {"role": "user", "content": "…"}')
         if session:
             Transcript.open(self.workspace, session).extend(turns)
         by = types.Provenance("agent", agent, session)
-        try:
+        with suppress(ProviderError, BudgetExceeded):  # nothing is lost: the words themselves are kept
             if (llm := self._language_model()) is not None and not memory.reviewed(self, by):
                 return flush(self, turns, llm, session=session, agent=agent).written
-        except (ProviderError, BudgetExceeded):
-            pass  # nothing is lost: the words themselves are kept
         said = [layout.own_words(turn.text, by, True)[0] for turn in turns if turn.role == "user"]
         texts = [text for text in said if any(text[b - 1] not in "?？" for _, b in spans(text))]
         return tuple(self.remember(text, provenance=by, redact=True, once=True) for text in texts)
@@ -127,8 +127,7 @@ class Memory(memory.Memory):
 
         if preview is not None:
             return run.accept(self, preview, range(len(preview.accepted)), now=now)
-        llm = self._language_model()
-        return consolidate(self, llm, days=days, now=now, dry_run=dry_run, accept=accept)
+        return consolidate(self, self._language_model(), days=days, now=now, dry_run=dry_run, accept=accept)
 
     def rollup(
         self, *, older_than_days: int | None = None, now: datetime | None = None, dry_run: bool = False

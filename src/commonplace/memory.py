@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 
     from commonplace.config import Reach
     from commonplace.edit.forget.notes import Context
-    from commonplace.index.vectors import Vectors
     from commonplace.providers.embedding.base import Embedder
 
     _Found = TypeVar("_Found")
 
 _LARGEST_PICTURE = 16 << 20  # bytes
-_CORRECTS = "corrects and confirms nothing, as its entries wait for the owner: remember what is right instead"
+_CORRECTS = "corrects nothing, as its entries wait for the owner: remember what is right instead"
+_DECIDES = "decides on nothing that waits for review; the owner confirms it"
 _TITLE = 60  # cells of an entry in the record of changes
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
@@ -72,8 +72,7 @@ class Memory:
 
     def __init__(self, path: object = "notes", *_: object, **__: object) -> None:
         """Refuse: `open` makes a memory, and finds its settings."""
-        name = type(self).__name__
-        raise TypeError(f'{name}() opens nothing; use {name}.open("{path}")')
+        raise TypeError('{0}() opens nothing; use {0}.open("{1}")'.format(type(self).__name__, path))
 
     def _bind(
         self,
@@ -315,7 +314,7 @@ class Memory:
 
     def confirm(
         self,
-        statement: str,
+        statement: str | Callable[[Any], list[types.Statement]],
         *,
         reject: bool = False,
         why: str = "",
@@ -326,17 +325,29 @@ class Memory:
     ) -> types.Confirmed:
         """Let a tentative statement hold from now on; with `reject` strike it instead.
 
-        The options are those of `correct`. Raises StatementNotFound, also for what is not tentative,
-        NoteUnreadable, PreviewOutdated.
+        The options are those of `correct`; a function may pick statements. Raises StatementNotFound, also for
+        what is not tentative, NoteUnreadable, PreviewOutdated, and AccessDenied for an agent where its
+        entries, or those of who wrote the statement, wait for the owner.
         """
         from commonplace.edit import correct as correcting
 
         check_time("now", now, "datetime")
-        if reviewed(self, provenance):
-            raise AccessDenied(provenance.agent if provenance else "", _CORRECTS)
+        named = "" if callable(statement) else self._written_here(statement)
+        agent = provenance if provenance and provenance.by != "owner" else None
+
+        def pick(corpus: Any) -> list[types.Statement]:  # noqa: ANN401
+            tentative = partial(correcting.tentative, named=named, owner=agent is None)
+            found = (statement if callable(statement) else tentative)(corpus)
+            writers = (
+                types.Provenance("agent", one.said.get("agent", "")) for one in found if "by" in one.said
+            )
+            if agent and any(reviewed(self, one) for one in (agent, *writers)):
+                raise AccessDenied(agent.agent, _DECIDES)
+            return found
+
         done = correcting.confirm(
-            self.workspace, self.settings, self._written_here(statement), reject=reject, why=why, now=now,
-            provenance=provenance, dry_run=dry_run, preview=preview,
+            self.workspace, self.settings, pick, reject=reject, why=why, now=now, provenance=provenance,
+            dry_run=dry_run, preview=preview,
         )  # fmt: skip
         self.store.written()
         return done
@@ -395,21 +406,15 @@ class Memory:
 
         check_time("now", now, "datetime")
         self.workspace.check_there()
-        is_list = isinstance(what, Iterable) and not isinstance(what, str)
-        given: Any = what if is_list or isinstance(what, types.Erasure) else [what]
-        asked = given
-        if not isinstance(given, types.Erasure):
-            asked = [
-                replace(one, value=self._written_here(one.value))
-                if isinstance(one, types.Selection) and one.kind in ("lines", "note")
-                else one
-                for one in given
-            ]
+        given: Any = what
+        is_one = isinstance(given, str) or not isinstance(given, Iterable | types.Erasure)
         context = self._context()
         with self._syncing, self._lock, self._beside_lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
-            return erase.forget(context, asked, dry_run=dry_run, now=now, agent=agent, session=session)
+            return erase.forget(
+                context, [given] if is_one else given, dry_run=dry_run, now=now, agent=agent, session=session
+            )
 
     def undo(
         self,
@@ -469,7 +474,7 @@ class Memory:
 
         return Context(
             self.workspace, self._index_path or self.workspace.index, self._journal.path, self.settings,
-            sources(self), self._make_store,
+            sources(self), self._make_store, self._written_here,
         )  # fmt: skip
 
     def _renew_records(self) -> list[str]:
@@ -521,10 +526,10 @@ class Memory:
         """
         from commonplace.redaction.redact import public
 
-        request = Request(
+        request = _request(
             public(text) if isinstance(text, str) else text,
-            limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
-            now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now), strict=strict,
+            limit=limit, mode=mode, collections=collections, min_score=min_score,
+            now=now, rerank=rerank, expand=expand, history=history, as_of=as_of, strict=strict,
         )  # fmt: skip
         started = time.perf_counter()
         result = self._answer(request)
@@ -558,9 +563,9 @@ class Memory:
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         check_whole("budget", budget)
-        request = Request(
-            wording.words(text), RECALL_CANDIDATES, collections=_names(collections), now=now, rerank=rerank,
-            expand=expand, as_of=_day(as_of, now), strict=strict, without_session=without_session,
+        request = _request(
+            wording.words(text), limit=RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank,
+            expand=expand, as_of=as_of, strict=strict, without_session=without_session,
         )  # fmt: skip
 
         def recalled(message: str) -> types.Recall:
@@ -685,10 +690,10 @@ class Memory:
         if not self.others or name == self.name != "":
             return asks[self.name]()
 
-        def ask(name: str) -> types.Timeline:
-            return beside(self, name).timeline(anchor, before=before, after=after, now=now)
-
-        asks |= {name: partial(ask, name) for name in self.others}
+        for other in self.others:
+            asks[other] = partial(
+                lambda name: beside(self, name).timeline(anchor, before=before, after=after, now=now), other
+            )
         return union.timeline(before, after, {name: asks[name]} if name else asks, self.name)
 
     def _timeline_here(self, anchor: str, *, before: int, after: int, now: date | None) -> types.Timeline:
@@ -735,7 +740,7 @@ class Memory:
                 from commonplace.notes import updates
 
                 pulled += updates.run_all(self.settings.collections.values())
-            load = self._model_for_sync if embed else lambda _: None
+            load: Any = (lambda _: self._current.choose()) if embed else lambda _: None
             stops, progress = stop or (lambda: False), progress or silent
             report = store.sync(load, progress, stops, patient=patient, drop=drop)
             is_changed = self._index_path is None and (report.added or report.changed)
@@ -796,11 +801,10 @@ class Memory:
         """Answer a question from all workspaces that are asked."""
         limit = self.settings.search.limit if request.limit is None else request.limit
 
-        def answer(name: str, request: Request) -> types.SearchResult:
-            return beside(self, name)._answer(request)
-
         asks = {self.name: self._answerer.answer}
-        asks |= {name: partial(answer, name) for name in self.others}
+        asks |= {
+            name: partial(lambda name, asked: beside(self, name)._answer(asked), name) for name in self.others
+        }
         return union.search(request, limit, asks)
 
     def _ask_others(self, ask: Callable[[Memory], _Found]) -> tuple[dict[str, _Found], list[str]]:
@@ -844,10 +848,10 @@ class Memory:
             return
         with self._beside_lock:
             if self._beside is None:
-                store, lock = self._make_store(), self._beside_lock
                 self._beside = Answerer(
-                    self.workspace, self.settings, self.ranking, store, self._current, lock
-                )
+                    self.workspace, self.settings, self.ranking, self._make_store(), self._current,
+                    self._beside_lock,
+                )  # fmt: skip
             yield self._beside
 
     @contextmanager
@@ -862,9 +866,6 @@ class Memory:
                 self.store.written()
                 self.store.settle(retry_s=0)
 
-    def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
-        return self._current.choose()
-
 
 def _infos(store: Store, *, apart: bool = False) -> list[types.NoteInfo]:
     """Every note of the index, which is compared with the files first; conversations `apart`."""
@@ -876,14 +877,23 @@ def _infos(store: Store, *, apart: bool = False) -> list[types.NoteInfo]:
     return store.ask(read)
 
 
+def _request(
+    text: str,
+    *,
+    collections: Sequence[str] = (),
+    as_of: date | str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Request:
+    """A question with its collections and its days read. Raises ConfigError."""
+    return Request(text, collections=_names(collections), as_of=_day(as_of, options.get("now")), **options)
+
+
 def _names(collections: Sequence[str]) -> tuple[str, ...]:
-    """The names of collections; a text is a sequence of letters, and no mistake that anybody means."""
-    if isinstance(collections, str):
-        raise ConfigError("collections", f"{collections!r} is a text; it must be a list of names")
-    names = tuple(collections) if isinstance(collections, Iterable) else (None,)
-    if not all(isinstance(name, str) for name in names):
+    """The names of collections; a text, a sequence of letters, is none. Raises ConfigError."""
+    is_list = isinstance(collections, Iterable) and not isinstance(collections, str)
+    if not is_list or not all(isinstance(name, str) for name in collections):
         raise ConfigError("collections", f"{collections!r} is not allowed; it must be a list of names")
-    return tuple(map(str, names))
+    return tuple(collections)
 
 
 def _day(when: date | str | None, now: date | None) -> date | None:
@@ -988,32 +998,18 @@ def create(folder: Path) -> list[Path]:
     return layout.init(folder)
 
 
-def draft(
-    memory: Memory,
-    text: str,
-    *,
-    limit: int | None = None,
-    mode: types.Mode = "hybrid",
-    collections: Sequence[str] = (),
-    history: bool = False,
-    as_of: date | str | None = None,
-    strict: bool = False,
-    now: date | None = None,
-) -> types.SearchResult:
+def draft(memory: Memory, text: str, **options: Any) -> types.SearchResult:  # noqa: ANN401
     """Find as `search` does while a question is typed: nothing is recorded, and no other machine is asked.
 
-    No model reads hits again either. Raises as `Memory.search` does.
+    The options are those of `search`, but for the reading by models. Raises as `search` does.
     """
     services = {memory.settings.embedding.provider}
     for name in memory.others:
         with suppress(CommonplaceError):  # the answer says so
             services.add(beside(memory, name).settings.embedding.provider)
     remote = {one.name for one in EMBEDDERS if one.local is False or one.name == "ollama"}
-    request = Request(
-        text, limit=limit, mode="lexical" if services & remote else mode, collections=_names(collections),
-        now=now, rerank="off", expand=False, history=history, as_of=_day(as_of, now), strict=strict,
-    )  # fmt: skip
-    return memory._answer(request)
+    options |= {"mode": "lexical"} if services & remote else {}
+    return memory._answer(_request(text, rerank="off", expand=False, **options))
 
 
 def question_words(question: str) -> tuple[str, ...]:
@@ -1101,13 +1097,9 @@ def known_filters() -> list[str]:
     from commonplace.markdown import comments, wiki
     from commonplace.search.filters import STATUS, TYPES
 
-    values = {
-        STATUS: comments.STATUSES,
-        comments.TASKS_IN_TEXT: (wiki.OPEN, wiki.DONE),
-        "by": comments.WRITERS,
-        "type": TYPES,
-    }
-    return [f"{key}:{value}" for key, some in values.items() for value in some]
+    tasks = (comments.TASKS_IN_TEXT, (wiki.OPEN, wiki.DONE))
+    values = ((STATUS, comments.STATUSES), tasks, ("by", comments.WRITERS), ("type", TYPES))
+    return [f"{key}:{value}" for key, some in values for value in some]
 
 
 def listing(memory: Memory, under: str = "") -> tuple[tuple[types.NoteInfo, ...], list[str]]:
@@ -1146,7 +1138,7 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
     from commonplace.providers import opening
 
     with memory._syncing, memory._store_to_sync() as store:
-        model, texts = store.estimate(memory._model_for_sync, progress)
+        model, texts = store.estimate(lambda _: memory._current.choose(), progress)
     warnings = tuple(filter(None, [memory._current.trouble]))
     if model is None:
         return types.Estimate("none", 0, warnings=warnings)

@@ -8,7 +8,7 @@ import pytest
 
 from commonplace import Memory, config
 from commonplace.base.errors import ConfigError, NoteUnreadable
-from commonplace.edit.correct import Correction, confirm, correct
+from commonplace.edit.correct import Correction, correct
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.storage import journal, undo
 from commonplace.types import Cited, Provenance
@@ -334,7 +334,7 @@ a paragraph <!-- x -->
 )
 def test_a_guess_is_confirmed(memory: Memory, root: Path, named: str, line: int, wanted: str) -> None:
     (root / "MEMORY.md").write_text(GUESSES)
-    done = confirm(memory.workspace, memory.settings, named, now=NOW)
+    done = memory.confirm(named, now=NOW)
     lines = GUESSES.splitlines()
     lines[line - 1] = wanted
     assert (root / "MEMORY.md").read_text().splitlines() == lines
@@ -345,7 +345,7 @@ def test_a_guess_is_confirmed(memory: Memory, root: Path, named: str, line: int,
 
 def test_a_guess_is_rejected(memory: Memory, root: Path) -> None:
     (root / "MEMORY.md").write_text(GUESSES)
-    done = confirm(memory.workspace, memory.settings, "Maybe rust.", reject=True, now=NOW)
+    done = memory.confirm("Maybe rust.", reject=True, now=NOW)
     assert done.statements == ("MEMORY.md#L3",)
     assert (
         "- ~~Maybe rust.~~ <!-- tentative --> <!-- by: agent --> <!-- cp: until"
@@ -371,7 +371,7 @@ def test_a_guess_is_confirmed_however_it_is_written(
     memory: Memory, root: Path, line: str, named: str, wanted: str
 ) -> None:
     (root / "MEMORY.md").write_text(f"# M\n\n{line}\n")
-    confirm(memory.workspace, memory.settings, named, now=NOW)
+    memory.confirm(named, now=NOW)
     assert (root / "MEMORY.md").read_text() == f"# M\n\n{wanted}\n"
 
 
@@ -382,7 +382,7 @@ def test_a_guess_is_confirmed_however_it_is_written(
 def test_what_cannot_be_confirmed(memory: Memory, root: Path, named: str, reason: str) -> None:
     (root / "MEMORY.md").write_text(GUESSES)
     with pytest.raises(StatementNotFound, match=reason):
-        confirm(memory.workspace, memory.settings, named)
+        memory.confirm(named)
     assert (root / "MEMORY.md").read_text() == GUESSES
 
 

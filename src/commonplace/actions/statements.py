@@ -8,7 +8,7 @@ from typing import Any
 
 from commonplace.actions.action import Action, Call, Param, Shown
 from commonplace.actions.schema import flag, listed, record, text
-from commonplace.base.errors import AccessDenied, ConfigError
+from commonplace.base.errors import ConfigError
 from commonplace.edit import correct as correcting
 from commonplace.edit import merge as merging
 from commonplace.edit.resolve import Corpus, located
@@ -119,17 +119,12 @@ def _confirm(call: Call) -> Shown:
     named = named and _located(call, named, values.get("seen", ""))
 
     def pick(corpus: Corpus) -> list[Statement]:
-        tentative = partial(correcting.tentative, corpus, named, owner=not by)
-        found = tentative() if named else waiting(memory, corpus, own=not reject)
-        writers = (Provenance("agent", one.said.get("agent", "")) for one in found if "by" in one.said)
-        if by and any(reviewed(memory, one) for one in (by, *writers)):
-            raise AccessDenied(by.agent, "decides on nothing that waits for review; the owner confirms it")
-        return found
+        if named:
+            return correcting.tentative(corpus, named, owner=not by)
+        return waiting(memory, corpus, own=not reject)
 
-    change = partial(
-        correcting.confirm, memory.workspace, memory.settings, pick, reject=reject,
-        why=screen.one_line(values.get("why", "")), now=call.now, provenance=by,
-    )  # fmt: skip
+    why = screen.one_line(values.get("why", ""))
+    change = partial(memory.confirm, pick, reject=reject, why=why, now=call.now, provenance=by)
     shown = change(dry_run=True)
 
     def carry() -> Confirmed:

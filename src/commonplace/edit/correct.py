@@ -44,6 +44,7 @@ _TILDES = re.compile(r"[\\~]")
 
 # A search near a text: in collections and transcripts, or, if True, in any note.
 Ask = Callable[[str, bool], Sequence[Cited]]
+Pick = Callable[[Corpus], list[Statement]]  # the statements to be confirmed
 
 
 class Correction(NamedTuple):
@@ -211,7 +212,7 @@ def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
 def confirm(
     workspace: paths.Workspace,
     settings: Settings,
-    named: str | Callable[[Corpus], list[Statement]],
+    pick: Pick,
     *,
     reject: bool = False,
     why: str = "",
@@ -220,10 +221,10 @@ def confirm(
     dry_run: bool = False,
     preview: Confirmed | None = None,
 ) -> Confirmed:
-    """Take the marks of a guess away from the statement that a text names, wherever it says the same.
+    """Take the marks of a guess away from the picked statements; with `reject` strike them.
 
-    `named` may be a function that picks statements; with `reject` they are struck. Raises StatementNotFound,
-    also for what is not tentative, NoteUnreadable, PreviewOutdated for another preview, before any write.
+    Raises StatementNotFound where headings mark them, NoteUnreadable, PreviewOutdated for another preview,
+    before any write.
     """
     now, by = now or datetime.now().astimezone(), provenance or Provenance("owner")
     draft: Draft
@@ -232,8 +233,7 @@ def confirm(
     def compose(read: transaction.Read) -> Sequence[Change]:
         nonlocal draft, guesses
         draft = Draft(Corpus(workspace, settings, read))
-        owner = by.by == "owner"
-        guesses = named(draft.corpus) if callable(named) else tentative(draft.corpus, named, owner=owner)
+        guesses = pick(draft.corpus)
         for guess in guesses:
             if reject:
                 draft.strike(Strike(guess, f"{now:%Y-%m-%d}", by.by, by.agent))

@@ -12,7 +12,8 @@ _TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, a
 
 def knows(value: Value) -> bool:
     """Tell whether a line is of this format."""
-    return content.text(value, "role") in _ROLES and ("content" in value or "tool_calls" in value)
+    said = value.get("content", value.get("tool_calls", 0))
+    return content.text(value, "role") in _ROLES and isinstance(said, str | list | None)
 
 
 def turn(value: Value) -> Turn | None:
@@ -22,11 +23,10 @@ def turn(value: Value) -> Turn | None:
     role, text = value["role"], content.text_of(value.get("content"))
     at = next(filter(None, (content.time(value.get(key)) for key in _TIMES)), "")
     if role == "assistant":
-        calls = [
+        return Turn("assistant", text, at, tuple(
             content.call({**content.mapping(call, "function"), "id": call.get("id")}, arguments="arguments")
             for call in content.mappings(value.get("tool_calls"))
-        ]
-        return Turn("assistant", text, at, tuple(calls))
+        ))  # fmt: skip
     if role in ("tool", "function"):
         return Turn("tool", text, at, (), content.text(value, "tool_call_id"), content.text(value, "name"))
     return Turn("user" if role == "user" else "system", text, at)

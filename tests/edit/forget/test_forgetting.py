@@ -716,3 +716,10 @@ def test_wrong_lines_are_refused_as_readers_refuse_them(memory: Memory, lines: s
     with pytest.raises(NoteNotFound) as forgetting:
         memory.forget(Selection("lines", f"memory/b.md:{lines}"))
     assert str(forgetting.value) == str(reading.value)
+
+
+def test_a_blank_line_is_named_as_well(memory: Memory) -> None:
+    planned = memory.forget(Selection("lines", "MEMORY.md:2"), dry_run=True)
+    assert [place.citation for place in planned.places if place.where == "notes"] == ["MEMORY.md#L2"]
+    memory.forget(planned)
+    assert text(memory, "MEMORY.md").startswith("# Memory\n- Tea")

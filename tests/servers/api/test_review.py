@@ -121,6 +121,8 @@ def test_only_the_owner_decides(run: Run, workspace: Path) -> None:
             assert refused.exit_code == 1
             assert "only" in refused.output or "the owner confirms" in refused.output
             assert len(refused.stderr.splitlines()) == 1
+        with Memory.open(workspace) as memory, pytest.raises(AccessDenied, match="the owner confirms"):
+            memory.confirm(FACT, provenance=Provenance("agent", agent))
     assert (workspace / "MEMORY.md").read_text() == before
     assert run("confirm", FACT).exit_code == 0
     assert MARK not in (workspace / "MEMORY.md").read_text()

@@ -42,11 +42,15 @@ _PASSES = 4  # a reference that goes may let a line go, which may take a referen
 
 @dataclass(frozen=True)
 class Context(Site):
-    """A workspace where something is forgotten: its settings and sources, what opens its index anew."""
+    """A workspace where something is forgotten: its settings and sources, what opens its index anew.
+
+    `here` takes its name off a reference. Raises AccessDenied for that of another workspace.
+    """
 
     settings: Settings
     sources: Sequence[Source]
     open_store: Callable[[], Store]
+    here: Callable[[str], str]
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file, None for a missing one. Raises OutsideRoots, NoteUnreadable."""

@@ -151,7 +151,7 @@ def _with_reference(
     context: Context, names: Sequence[str], targets: Targets, selection: Selection
 ) -> Targets:
     """Targets with a note or some of its lines; a transcript goes as its session."""
-    value = selection.value
+    value = context.here(selection.value)
     reference = references.parse_reference(value)
     line = value.rpartition(":")
     if reference.last is None and line[0] and line[2].isdecimal():  # that line alone, where readers go on

@@ -329,7 +329,8 @@ def cut(page: Page, targets: Targets) -> Cut | None:
     rest = edit.document
     after = rest.data if rest.text.strip("\ufeff \t\r\n") else None
     stated = tuple(statement.text for statement in page.stated if statement.first in lines)
-    return Cut(after, tuple(_gone(page, lines, changed)), lines, edit, stated)
+    runs = list(_gone(page, lines, changed))  # blank lines count where nothing else goes
+    return Cut(after, tuple([one for one in runs if one.text.strip()] or runs), lines, edit, stated)
 
 
 def _whole(page: Page, targets: Targets) -> set[int]:
@@ -484,5 +485,4 @@ def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone
         else:
             runs.append((number, number, number in lines))
     for first, last, is_whole in runs:
-        if (text := page.written(first, last)).strip():
-            yield Gone(first, last, text, page.shown(first, last), is_whole)
+        yield Gone(first, last, page.written(first, last), page.shown(first, last), is_whole)
