@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.agent.context import ContextBuilder
-from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.cli.application import cli
 from commonplace.config import loading
@@ -125,8 +123,7 @@ def test_the_doctor_names_what_is_left_out(root: Path) -> None:
     from commonplace.diagnosis import examination, settings
 
     settings_file(root).write_text("[index]\ninclude = ['.env']\n")
-    ground = examination.Case(root, paths.Workspace(root), dict(os.environ))
-    (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
+    (finding,) = settings.left_out(examination.present(str(root)))
     assert finding.remedy == "set index.include in your own config.toml"
 
 

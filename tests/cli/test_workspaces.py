@@ -186,16 +186,17 @@ def test_doctor_tells_no_agent_what_keeps_the_settings_from_being_read(folders: 
     assert (own.returncode, b"secretword" in own.stdout) == (1, False)
 
 
-def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path]) -> None:
-    path = files.user_file()
+def test_doctor_shows_a_limited_agent_itself_alone(folders: list[Path], tmp_path: Path) -> None:
+    path, gone = files.user_file(), [tmp_path / "gone 1", tmp_path / "gone 2"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'[agents.guest]\nreads = ["{folders[0]}"]\n[agents.other]\nwrites = "{folders[1]}"\n')
-    every = called("doctor", "--offline", "-v").stdout.decode()
-    assert "guest writes to" in every
-    assert "other writes to" in every
-    own = called("--agent", "guest", "doctor", "--offline", "-v").stdout.decode()
-    assert "guest writes to" in own
-    assert "other writes to" not in own
+    path.write_text(
+        f'[agents.guest]\nreads = ["{folders[0]}", "{gone[0]}"]\n[agents.other]\nreads = ["{folders[1]}", "{gone[1]}"]\n'
+    )
+    every = called("doctor", "--offline").stdout.decode()
+    assert all(f"names {place}, which is not there" in every for place in gone)
+    own = called("--agent", "guest", "doctor", "--offline").stdout.decode()
+    assert f"[agents.guest] names {gone[0]}" in own
+    assert str(gone[1]) not in own
     assert str(folders[1]) not in own
 
 

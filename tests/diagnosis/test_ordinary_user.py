@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.paths import Workspace, user_cache_dir
+from commonplace.base.paths import Workspace
 from commonplace.config import user_file
 from tests.test_ordinary_user import Ask, ask, workspace  # noqa: F401
 
@@ -51,7 +51,7 @@ def test_an_index_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: 
     path = Workspace(synced).index
     path.chmod(0)
     found = findings(ask)
-    assert found["index.opens"]["told"] == "the index cannot be read"
+    assert found["index.file"]["remedy"] == f"chmod u+rw {path}"
     path.chmod(0o600)
     assert findings(ask) == {}
 
@@ -65,14 +65,6 @@ def test_settings_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: 
     assert "permission denied" in found["settings.user"]["told"]
     user_file().chmod(0o600)
     assert findings(ask) == {}
-
-
-def test_caches_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # noqa: F811
-    user_cache_dir().mkdir(parents=True, exist_ok=True)
-    user_cache_dir().chmod(0o555)
-    found = findings(ask)
-    user_cache_dir().chmod(0o755)
-    assert found["permissions.caches"]["state"] == "warning"
 
 
 def test_a_workspace_that_is_closed(ask: Ask, synced: Path) -> None:  # noqa: F811

@@ -1,4 +1,4 @@
-"""The workspace: missing, read-only, with folders closed and links that leave."""
+"""The workspace: missing, read-only, folders closed, links that leave; notes unreadable, and with secrets."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from commonplace.base.messages import Message
 from commonplace.config import add_collection
 from commonplace.diagnosis import workspace as checks
 from commonplace.diagnosis.examination import present
+from commonplace.notes.scan import FileState
 from tests.diagnosis.conftest import Present, by_check, states
 
 AS_ROOT = os.geteuid() == 0
+SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 
 def test_a_workspace_that_is_fine(case: Present, indexed: Path) -> None:
-    assert states(checks.folder(case())) == {
-        "workspace.folder": "ok",
-        "workspace.writable": "ok",
-    }
-    assert states(checks.tree(case())) == {"workspace.folders": "ok"}
+    for check in (checks.folder, checks.folders, checks.collections, checks.text, checks.conflict_copies):
+        assert list(check(case())) == []
 
 
 def test_one_that_is_named_and_missing(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_a_folder_of_a_workspace_names_the_one_around(tmp_path: Path) -> None:
 def test_none_at_all(nobody: Path) -> None:
     found = by_check(checks.folder(present(None)))["workspace.folder"]
     assert (found.state, found.remedy) == ("warning", "commonplace init")
-    assert list(checks.tree(present(None))) == []
+    assert list(checks.folders(present(None))) == []
 
 
 def test_nothing_can_be_written(case: Present, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,11 +74,11 @@ def test_links(case: Present, workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / "note.md").write_text("out\n")
     (memory / "inside.md").symlink_to(memory / "2026-02-13.md")
     (memory / "picture.png").symlink_to(tmp_path / "out" / "note.md")
-    assert states(checks.tree(case())) == {"workspace.folders": "ok"}
+    assert list(checks.folders(case())) == []
     (memory / "folder").symlink_to(tmp_path / "out")
     (memory / "note.md").symlink_to(tmp_path / "out" / "note.md")
     (memory / "nowhere.md").symlink_to(tmp_path / "none.md")
-    found = by_check(checks.tree(case()))["workspace.links"]
+    found = by_check(checks.folders(case()))["workspace.links"]
     assert found.state == "warning"
     assert all(str(memory / name) in found.told for name in ("folder", "note.md", "nowhere.md"))
 
@@ -95,7 +94,7 @@ def test_a_closed_folder(case: Present, workspace: Path, monkeypatch: pytest.Mon
         return listing(path)
 
     monkeypatch.setattr(os, "scandir", denied)
-    found = by_check(checks.tree(case()))["workspace.folders"]
+    found = by_check(checks.folders(case()))["workspace.folders"]
     assert (found.state, found.remedy) == ("wrong", f"chmod u+rx {closed}")
 
 
@@ -103,14 +102,14 @@ def test_a_collection_whose_folder_is_gone(case: Present, workspace: Path) -> No
     (workspace / "docs").mkdir()
     add_collection(workspace, "docs", str(workspace / "docs"))
     (workspace / "docs").rmdir()
-    found = by_check(checks.tree(case()))["workspace.collections"]
+    found = by_check(checks.collections(case()))["workspace.collections"]
     assert found.state == "warning"
     assert f"docs ({workspace / 'docs'})" in found.told
 
 
 def test_a_tree_too_large_to_walk(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "WALK_S", -1.0)
-    assert states(checks.tree(case())) == {"workspace.folders": "skipped"}
+    assert states(checks.folders(case())) == {"workspace.folders": "skipped"}
 
 
 def test_a_folder_of_notes_that_leads_out_is_wrong(case: Present, tmp_path: Path) -> None:
@@ -126,3 +125,55 @@ def test_a_folder_of_notes_that_leads_out_is_wrong(case: Present, tmp_path: Path
     assert told.state == "wrong"
     assert told.told == f"{memory} is a link that leaves the workspace: nothing is written through it"
     assert told.remedy == f"rm {memory} && commonplace collection add linked {outside}, which searches it"
+
+
+# --- the notes ------------------------------------------------------------------------------------------
+
+
+def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -> None:
+    with open(workspace / "MEMORY.md", "a") as file:
+        file.write(
+            f"\n<private>\n- mine: {SECRET}\n</private>\n\n- token {SECRET}\n- more\n- password = hunter2-Kestrel9\n"
+        )
+    found = by_check(checks.text(case()))["notes.secrets"]
+    assert (found.state, found.told) == (
+        "warning",
+        "2 lines with what looks like a secret: MEMORY.md:11, MEMORY.md:13",
+    )
+    assert SECRET not in found.told + found.remedy
+    assert "hunter2" not in found.told + found.remedy
+
+
+def test_a_key_of_several_lines_is_told(case: Present, workspace: Path) -> None:
+    body = "MIIEpAIBAAKCAQEA0123456789abcdefghij\n" * 3
+    (workspace / "memory" / "key.md").write_text(
+        f"a\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"
+    )
+    assert checks.secret_lines((workspace / "memory" / "key.md").read_text())[0] == 2
+    assert states(checks.text(case())) == {"notes.secrets": "warning"}
+
+
+def test_what_was_redacted_is_no_secret() -> None:
+    assert checks.secret_lines("- password = [REDACTED:password]\n- token [REDACTED:github-token]\n") == []
+
+
+def test_unreadable_notes_are_wrong(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = FileState("memory", "gone.md", str(workspace / "gone.md"), 1, 1)
+    monkeypatch.setattr(checks.scan, "scan", lambda sources: [gone])
+    found = by_check(checks.text(case()))["notes.readable"]
+    assert (found.state, found.told) == ("wrong", "1 note cannot be read: gone.md")
+
+
+def test_the_time_is_bounded(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "READ_S", -1.0)
+    found = by_check(checks.text(case()))["notes.readable"]
+    assert (found.state, found.told) == ("skipped", "0 of 2 notes were read in the -1 s that this may take")
+
+
+def test_newest_notes_are_read_first(tmp_path: Path) -> None:
+    states = []
+    for number in range(3):
+        path = tmp_path / f"{number}.md"
+        path.write_text(SECRET)
+        states.append(FileState("memory", path.name, str(path), number, 1))
+    assert checks.read(states, 10)[1] == ["2.md:1", "1.md:1", "0.md:1"]

@@ -20,15 +20,15 @@ def add_extra(extra: str) -> str:
     return add(needed) if needed else ""
 
 
-def requirements(extra: str) -> list[str]:
-    """Return what an extra asks for, as the metadata of this distribution say; none where it has none."""
+def requirements(extra: str = "") -> list[str]:
+    """Return the requirements of this distribution, or of one of its extras, by its metadata."""
     from importlib import metadata
 
     lines: list[str] = []
     with suppress(metadata.PackageNotFoundError):  # run from its source, never installed
         lines = metadata.requires(DISTRIBUTION) or []
     parts = [line.partition(";") for line in lines]
-    return [need.strip() for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
+    return [need.strip() for need, _, marker in parts if (_MARKER.findall(marker) or [""])[0] == extra]
 
 
 def add(needed: Sequence[str], *, again: bool = False) -> str:

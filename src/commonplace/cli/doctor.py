@@ -132,8 +132,8 @@ def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool
     yield f"{look.style(mark, colour)} {head}"
     for finding in findings:
         if verbose or finding.state in ("warning", "wrong"):
-            mark, colour = _MARKS[finding.state]
-            yield from screen.wrapped(finding.told, look, f"  {look.style(mark, colour)} ", 4)
+            (mark, colour), told = _MARKS[finding.state], finding.told or finding.check
+            yield from screen.wrapped(told, look, f"  {look.style(mark, colour)} ", 4)
             if finding.remedy:
                 yield from screen.wrapped(finding.remedy, look, f"    {look.style('→', 'cyan')} ", 6)
 

@@ -19,7 +19,6 @@ from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, WorkspaceNotFound
 from commonplace.base.messages import Message, message
 from commonplace.base.root import Unsafe
-from commonplace.providers.embedding import builtin, chinese
 from commonplace.render import screen
 from commonplace.types import Finding, State
 
@@ -47,14 +46,12 @@ class Case:
     named: bool = False
     offline: bool = False
     now_s: float = 0.0
-    model_folder: Path = builtin.FOLDER
-    chinese_folder: Path = chinese.FOLDER
     around: str = ""
     barred: Path | None = None
 
     @property
     def workspace(self) -> paths.Workspace | None:
-        """Where everything of the workspace lies."""
+        """The paths of the workspace."""
         return paths.Workspace(self.root) if self.root is not None else None
 
     @property
@@ -64,7 +61,7 @@ class Case:
 
 
 def present(folder: str | None, environ: Mapping[str, str] | None = None, *, offline: bool = False) -> Case:
-    """Find what is to be examined; never raises for what may be wrong with it."""
+    """Find the workspace to examine and read its settings; a fault of either is left to the checks."""
     environ = dict(os.environ if environ is None else environ)
     named = bool(folder or environ.get(paths.WORKSPACE_VARIABLE))
     root, missing, around, barred = None, "", "", None
@@ -75,37 +72,36 @@ def present(folder: str | None, environ: Mapping[str, str] | None = None, *, off
     if root is not None and (barred := paths.barrier(root)):
         root = None  # its contents cannot be examined
     settings = settings_as_can_be(NOWHERE if root is None else root, environ)
-    return Case(root, settings, environ, missing, named, offline, time.time(), around=around, barred=barred)
+    return Case(root, settings, environ, missing, named, offline, time.time(), around, barred)
 
 
 def settings_as_can_be(root: Path, environ: Mapping[str, str]) -> Settings:
     """Read the settings, without the workspace's own, then without any, where they cannot be read."""
     for place, variables in ((root, environ), (NOWHERE, environ), (NOWHERE, only_places(environ))):
-        try:
+        if not trouble(place, variables):
             return config.load(place, variables)
-        except (CommonplaceError, OSError, ValueError):
-            continue
     return config.load(NOWHERE, nowhere())
 
 
 def trouble(root: Path, environ: Mapping[str, str]) -> str:
-    """Say what is wrong with settings; an empty text when they load."""
+    """Return why settings do not load; an empty text when they do."""
     try:
         config.load(root, environ)
     except CommonplaceError as error:
-        return str(error.args[0]) if not isinstance(error.args[0], Message) else error.args[0]
+        told: str = error.args[0]  # a `Message`, if it is one
+        return told
     except (OSError, ValueError) as error:
         return str(error)
     return ""
 
 
 def only_places(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that say where files lie, without those that set a value."""
+    """Return the variables with the places of files, without those that set a value."""
     return {name: environ[name] for name in _PLACES if name in environ}
 
 
 def nowhere() -> dict[str, str]:
-    """Return variables by which no file of the user's is found."""
+    """Return variables by which no file of the user is found."""
     return {"HOME": os.devnull}
 
 
@@ -117,17 +113,15 @@ LISTED = 5  # places that a finding names; further ones are counted
 
 
 def guarded(name: str, check: Check) -> list[Finding]:
-    """Run a check, and add what it stumbled over to what it had found before."""
+    """Run a check; an error is one more finding, and a check without findings is `ok`."""
     found: list[Finding] = []
     try:
         found.extend(check())
     except Unsafe as error:
         place = screen.one_line(os.fspath(error.filename))
         told = message("unsafe", "{place} is {what}", place=place, what=paths.reason(error))
-        remedy = message(
-            "unsafe.delete", "delete {place}: nothing is read or written through it", place=place
-        )
-        found.append(Finding(name, "wrong", told, remedy))
+        delete = "delete {place}: nothing is read or written through it"
+        found.append(Finding(name, "wrong", told, message("unsafe.delete", delete, place=place)))
     except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
         if denied := _denied(name, error):
             return [*found, denied]
@@ -135,7 +129,7 @@ def guarded(name: str, check: Check) -> list[Finding]:
         told = message("check.failed", "the check itself failed ({what})", what=what)
         report = "report it, with this line and the output of `commonplace doctor --json`"
         found.append(Finding(name, "wrong", told, message("check.report", report)))
-    return found
+    return found or [Finding(name, "ok", "")]
 
 
 def _denied(name: str, error: Exception) -> Finding | None:
@@ -152,10 +146,9 @@ def _denied(name: str, error: Exception) -> Finding | None:
 
 def barred(name: str, place: Path, state: State = "wrong") -> Finding:
     """Return the finding for a file or folder that this user may not read."""
-    told, remedy = paths.barred(place)
-    return Finding(
-        name, state, message("place.told", "{place} {told}", place=paths.shown(place), told=told), remedy
-    )
+    why, remedy = paths.barred(place)
+    told = message("place.told", "{place} {told}", place=paths.shown(place), told=why)
+    return Finding(name, state, told, remedy)
 
 
 def listed(names: Sequence[str]) -> Message:
@@ -166,62 +159,36 @@ def listed(names: Sequence[str]) -> Message:
     return message("list", "{names}", names=shown)
 
 
-def size(count: float) -> str:
-    """Return bytes as people write them."""
-    if count < 1000:
-        return message("bytes", "{n:.0f} bytes", n=count)
-    units = ["KB", "MB", "GB", "TB"]
-    while (count := count / 1000) >= 1000 and len(units) > 1:
-        units.pop(0)
-    return f"{count:.0f} {units[0]}" if count >= 100 else f"{count:.1f} {units[0]}"
-
-
-# Group → (check, module:function). A module is imported when its check runs, so that one which cannot be
-# imported is a finding like any other.
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "versions": {"versions.libraries": "machine:libraries"},
-    "sqlite": {
-        "sqlite.features": "machine:features",
-        "sqlite.extension": "machine:extension",
-    },
-    "model": {"model.files": "machine:model_files", "model.vectors": "machine:model_vectors"},
-    "settings": {
-        "settings.files": "settings:files",
-        "settings.variables": "settings:variables",
-        "settings.origins": "settings:origins",
-        "settings.agents": "settings:agents",
-    },
-    "providers": {
-        "providers.embedding": "providers:embedding",
-        "providers.reranking": "providers:reranker",
-        "providers.llm": "providers:language",
-    },
-    "workspace": {
-        "workspace.folder": "workspace:folder",
-        "workspace.tree": "workspace:tree",
-    },
-    "notes": {
-        "notes.text": "workspace:text",
-        "notes.names": "workspace:names",
-        "notes.long_term": "workspace:long_term",
-    },
-    "index": {"index.file": "index:examine", "index.leftovers": "workspace:leftovers"},
-    "stores": {
-        "stores.ledger": "stores:ledger",
-        "stores.usage": "stores:usage",
-        "stores.spool": "stores:spool",
-        "stores.history": "stores:history",
-        "stores.caches": "stores:caches",
-    },
-    "schedule": {"schedule.last": "schedule:last"},
-    "disk": {"disk.space": "machine:space"},
-    "permissions": {
-        "permissions.settings": "permissions:settings",
-        "permissions.keys": "permissions:keys",
-        "permissions.caches": "permissions:caches",
-        "permissions.folders": "permissions:folders",
-        "permissions.owners": "permissions:owners",
-    },
+# Checks by name: module and function. A module is imported when its check runs, so that one which cannot be
+# imported is a finding like any other. Checks of one group stand together.
+CHECKS: Mapping[str, str] = {
+    "versions.libraries": "machine:libraries",
+    "sqlite.extension": "machine:extension",
+    "model.files": "machine:model_files",
+    "settings.files": "settings:files",
+    "settings.variables": "settings:variables",
+    "settings.left-out": "settings:left_out",
+    "settings.agents": "settings:agents",
+    "providers.embedding": "providers:embedding",
+    "providers.reranking": "providers:reranker",
+    "providers.llm": "providers:language",
+    "workspace.folder": "workspace:folder",
+    "workspace.collections": "workspace:collections",
+    "workspace.folders": "workspace:folders",
+    "notes.text": "workspace:text",
+    "notes.conflicts": "workspace:conflict_copies",
+    "notes.long_term": "workspace:long_term",
+    "index.file": "index:examine",
+    "stores.files": "stores:databases",
+    "stores.hooks": "stores:late_hooks",
+    "stores.spool": "stores:spool",
+    "stores.history": "stores:history",
+    "stores.unfinished": "stores:unfinished",
+    "schedule.last": "stores:consolidation",
+    "disk.space": "machine:space",
+    "permissions.settings": "permissions:settings",
+    "permissions.keys": "permissions:keys",
+    "permissions.folders": "permissions:folders",
 }
 _AT_ONCE = 4  # most of what takes long waits: for servers, and for other processes
 
@@ -231,12 +198,11 @@ def examine(
 ) -> Iterator[tuple[str, list[Finding]]]:
     """Run every check; yield each group with its findings as soon as it and those before it are complete.
 
-    `more` are groups of whoever asks, checked after our own.
+    `more` are groups of the caller, checked after our own.
     """
-    groups: dict[str, Mapping[str, Check]] = {
-        group: {name: partial(_run, entry, case) for name, entry in checks.items()}
-        for group, checks in GROUPS.items()
-    }
+    groups: dict[str, dict[str, Check]] = {}
+    for name, entry in CHECKS.items():
+        groups.setdefault(name.partition(".")[0], {})[name] = partial(_run, entry, case)
     with ThreadPoolExecutor(_AT_ONCE, "commonplace-doctor") as pool:
         running = {
             group: [pool.submit(guarded, name, check) for name, check in checks.items()]

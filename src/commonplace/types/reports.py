@@ -276,7 +276,7 @@ State = Literal["ok", "warning", "wrong", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The finding of one check. `check` is `group.name`; `told` and `remedy` are one line each."""
+    """The finding of one check, `group.name`; `told` and `remedy` are one line each, or empty."""
 
     check: str
     state: State
