@@ -227,7 +227,7 @@ STARTERS = {
     "cli/browser.py",
     "clients/doors.py", "storage/git.py",
     "providers/program.py", "servers/daemon.py",
-    "servers/local.py", "servers/workers.py", "base/editors.py",
+    "servers/local.py", "base/editors.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")
@@ -305,7 +305,7 @@ EXCEPTIONS = {
     "base.paths": ({"os.rename"}, "folders of the user's own state"),
     "base.installation": ({"read_text"}, "what describes this very installation"),
     "servers.daemon": ({"read_text"}, "/proc"),
-    "servers.stdio": ({"os.open"}, "the null device"),
+    "servers.relay": ({"os.open"}, "the null device"),
 }
 
 

@@ -15,16 +15,12 @@ from typing import Any
 import pytest
 
 from commonplace.cli import shortcut
-from commonplace.cli.doors import DOORS
-from commonplace.cli.serving import WORKER
 from commonplace.cli.session import Caller
 from commonplace.config.credentials import Secret
-from commonplace.servers import access, local
+from commonplace.servers import access, local, running
 from commonplace.servers.access import Access
-from commonplace.servers.local_server import LocalServer
 from commonplace.servers.methods import respond
 from commonplace.servers.protocol import Connection
-from commonplace.servers.workers import Workers
 from tests.attacks.realm import AGENTS, DAY, EVERYWHERE, LIMITED, Place, Realm, build, enter, settings
 from tests.attacks.realm import built as built
 from tests.servers.conftest import Client, Served
@@ -166,38 +162,36 @@ def by_socket(realm: Realm, agent: str) -> Iterator[Ask]:
     root = realm["owner"].root
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="run-") as folder:
         patch.setenv("XDG_RUNTIME_DIR", folder)
-        server = LocalServer(str(root), shortcut.services_of(str(root)), DOORS, idle_s=60)
-        assert server.listen()
-        thread = threading.Thread(target=server.serve)
+        served = shortcut.served_of(str(root))
+        thread = threading.Thread(target=running.serve_programs, args=(served,))
         thread.start()
+        while local.connect(root) is None:
+            time.sleep(0.01)
         asked = {"question": EVERYWHERE, "options": {}, "screens": [[False, False, None]] * 2}
         assert "printed" in local.call(root, "search", "", asked, 30)
-        connection = local.connect(root)
-        assert connection is not None
-        connection.settimeout(None)
-        connection.sendall(local.line("mcp", str(root), agent, {}))
-        with open(connection.fileno(), "rb", closefd=False) as source:
-            assert "ready" in json.loads(source.readline())
 
-            def ask(method: str, params: dict[str, Any]) -> Any:
-                message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-                connection.sendall(json.dumps(message).encode() + b"\n")
-                return json.loads(source.readline())
+        def ask(method: str, params: dict[str, Any]) -> Any:
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            connection = local.connect(root)
+            assert connection is not None
+            return json.loads(local.exchange(connection, local.MCP, agent, json.dumps(message).encode(), 60))
 
-            try:
-                ask("initialize", GREETING)
-                yield ask
-            finally:
-                connection.close()
-                server.end()
-                thread.join(60)
+        try:
+            ask("initialize", GREETING)
+            yield ask
+        finally:
+            local.call(root, "retire", "", {}, 30)
+            thread.join(60)
 
 
-def post(port: int, path: str, token: str, method: str, params: object = None) -> tuple[int, Any]:
-    """Ask over HTTP; return the status and the answer."""
+def post(
+    port: int, token: str, method: str, params: object = None, path: str = "/mcp", **named: str
+) -> tuple[int, Any]:
+    """Ask over HTTP, the agent or workspace that is named; return the status and the answer."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25"}
+    headers |= {f"Commonplace-{kind}": name for kind, name in named.items()}
     headers |= {"Authorization": f"Bearer {token}"} if token else {}
     connection.request("POST", path, json.dumps(message), headers)
     answer = connection.getresponse()
@@ -219,15 +213,15 @@ def over_http(asking: Caller, allowed: Access) -> Iterator[Served]:
 
 
 @contextmanager
-def by_address(realm: Realm, agent: str) -> Iterator[Ask]:
-    """The agent's own address of the owner's server."""
+def by_header(realm: Realm, agent: str) -> Iterator[Ask]:
+    """The agent's own token and header at the owner's server."""
     place = f"/agents/{agent}"
     with over_http(Caller(str(realm["owner"].root), ""), Access(TOKEN)) as server:
         own = access.part(TOKEN, place).reveal()
-        assert post(server.port, "/mcp", TOKEN.reveal(), *tool("search", query=EVERYWHERE))[0] == 200
+        assert post(server.port, TOKEN.reveal(), *tool("search", query=EVERYWHERE))[0] == 200
 
         def ask(method: str, params: dict[str, Any]) -> Any:
-            return post(server.port, f"{place}/mcp", own, method, params)[1]
+            return post(server.port, own, method, params, agent=agent)[1]
 
         yield ask
         assert realm.leaks(agent, "\n".join(server.lines)) == []
@@ -237,38 +231,10 @@ def by_address(realm: Realm, agent: str) -> Iterator[Ask]:
 def as_server(realm: Realm, agent: str) -> Iterator[Ask]:
     """A server of the agent's own."""
     with over_http(Caller(str(realm.readable(agent)[0].root), agent), Access(TOKEN)) as server:
-        yield lambda method, params: post(server.port, "/mcp", TOKEN.reveal(), method, params)[1]
+        yield lambda method, params: post(server.port, TOKEN.reveal(), method, params)[1]
 
 
-@contextmanager
-def by_worker(realm: Realm, agent: str) -> Iterator[Ask]:
-    """A process beside a server, which the owner asks as well."""
-    asking = [Caller(str(realm["owner"].root), ""), Caller(str(realm.readable(agent)[0].root), agent)]
-    owner, own = [shortcut.service_of(one).place for one in asking]
-    assert owner is not None
-    assert own is not None
-    beside, connection = Workers(WORKER, 1), Connection("2025-11-25")
-    beside.start(owner)
-    end = time.monotonic() + 60
-    while not beside.is_ready and time.monotonic() < end:
-        time.sleep(0.02)
-
-    def ask(method: str, params: dict[str, Any]) -> Any:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = beside.answer(own, connection, message)
-        assert answer is not None
-        return answer
-
-    try:
-        method, params = tool("search", query=EVERYWHERE)
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        assert "result" in json.dumps(beside.answer(owner, connection, message))
-        yield ask
-    finally:
-        beside.close()
-
-
-WAYS = (by_itself, by_process, by_socket, by_address, as_server, by_worker)
+WAYS = (by_itself, by_process, by_socket, by_header, as_server)
 # One way is asked everything, the others some of it; with --slow all of it.
 STEPS = [
     *(pytest.param(way, 2 if way is by_itself else 9, id=way.__name__) for way in WAYS),
@@ -298,7 +264,7 @@ def test_no_answer_holds_what_is_closed(realm: Realm, agent: str, way: Way, step
             assert all(word in found for word in place[1:])
 
 
-# --- addresses and tokens -------------------------------------------------------------------------------
+# --- headers and tokens ---------------------------------------------------------------------------------
 
 
 SEARCH = tool("search", query=EVERYWHERE, limit=50)
@@ -310,76 +276,100 @@ def held(realm: Realm, answer: object) -> set[str]:
     return {name for name, place in realm.places.items() if any(word in text for word in place[1:])}
 
 
-def test_a_token_lets_in_at_its_own_address_alone(realm: Realm) -> None:
-    places = [*(f"/agents/{agent}" for agent in LIMITED), "/workspaces/zorvex", "/workspaces/quillon"]
+def place_of(kind: str, name: str) -> str:
+    """What the token for a header is derived from."""
+    return f"/{kind}s/{name}"
+
+
+def test_a_token_lets_in_with_its_own_header_alone(realm: Realm) -> None:
+    named = [*(("agent", agent) for agent in LIMITED), ("workspace", "zorvex"), ("workspace", "quillon")]
     owner = Caller(
         str(realm["owner"].root), "", True, tuple(str(realm[one].root) for one in ("alice", "bob"))
     )
     expected = [{"alice", "team"}, {"bob", "team"}, {"team"}, {"alice"}, {"bob"}]
     with over_http(owner, Access(TOKEN)) as server:
-        for place, whose in zip(places, expected, strict=True):
-            for other in ["", *places]:
-                status, answer = post(
-                    server.port, f"{other}/mcp", access.part(TOKEN, place).reveal(), *SEARCH
+        for own, whose in zip(named, expected, strict=True):
+            token = access.part(TOKEN, place_of(*own)).reveal()
+            assert post(server.port, token, *SEARCH)[0] == 401
+            for kind, name in named:
+                status, answer = post(server.port, token, *SEARCH, **{kind: name})
+                assert (status, held(realm, answer)) == (
+                    (200, whose) if (kind, name) == own else (401, set())
                 )
-                assert (status, held(realm, answer)) == ((200, whose) if other == place else (401, set()))
-            assert held(realm, post(server.port, f"{place}/mcp", TOKEN.reveal(), *SEARCH)[1]) == whose
-        assert held(realm, post(server.port, "/mcp", TOKEN.reveal(), *SEARCH)[1]) == {"owner", "alice", "bob"}
+            assert held(realm, post(server.port, TOKEN.reveal(), *SEARCH, **dict([own]))[1]) == whose
+        assert held(realm, post(server.port, TOKEN.reveal(), *SEARCH)[1]) == {"owner", "alice", "bob"}
 
 
-TRICKS = [
-    "/agents/{}/mcp", "/agents/{}/mcp%0A", "/agents/{}%0A/mcp", "/agents/{}/mcp%0D", "//agents/{}/mcp", "/agents//{}/mcp",
-    "/./agents/{}/mcp", "/x/../agents/{}/mcp", "/agents/../agents/{}/mcp", "/Agents/{}/mcp", "/agents/{}/mcp/",
-    "/agents/{}/mcp/mcp", "/agents/{}%2Fmcp", "/agents%2F{}/mcp", "/agents/{}/MCP", "/mcp/agents/{}/mcp",
-    "/agents/{}/mcp?x=/health", "/agents/{}/mcp;x", "/agents/{}/mcp%00", "/agents/{} /mcp", "/agents/%61lice/mcp",
-    "/agents/.%2F{}/mcp", "/health/../agents/{}/mcp", "/agents/{}/%6dcp", "/workspaces/zorvex/mcp%0A",
-]  # fmt: skip
+NAMES = [
+    "alice",
+    "",
+    " ",
+    "/",
+    "alice/",
+    "/alice",
+    "bob/../alice",
+    "%61lice",
+    "Alice",
+    "alice,bob",
+    "@",
+    "*",
+    "owner",
+]
 
 
 @pytest.mark.parametrize("allowed", [Access(), Access(TOKEN)], ids=["without a token", "with a token"])
-def test_no_address_leads_to_another_agent(realm: Realm, allowed: Access) -> None:
+def test_no_header_leads_to_another_agent(realm: Realm, allowed: Access) -> None:
     own = access.part(TOKEN, "/agents/bob").reveal()
     server_of = Caller(str(realm["bob"].root), "bob")
+    asked = json.dumps({"named": True, "beside": [str(realm["alice"].root)], "everything": True})
     with over_http(server_of, allowed) as server:
-        for trick in TRICKS:
-            path = trick.format("alice").replace(" ", "%20")
-            status, answer = post(server.port, path, own if allowed.token else "", *SEARCH)
-            assert status >= 300
-            assert held(realm, answer) == set(), path
+        token = own if allowed.token else ""
+        for name in NAMES:
+            for named in ({"agent": name}, {"workspace": name}, {"agent": "bob", "workspace": name}):
+                status, answer = post(server.port, token, *SEARCH, **named)
+                assert status >= 300, named
+                assert held(realm, answer) == set(), named
+        # What only a program over the Unix socket may ask for is asked for in vain.
+        answer = post(server.port, token, *SEARCH, asked=asked, agent="bob")[1]
+        assert "alice" not in held(realm, answer)
+        for path in ("/local/search", "/local/status", "/local/retire", "/agents/bob/mcp"):
+            assert post(server.port, TOKEN.reveal(), *SEARCH, path=path)[0] == 404
         assert realm.leaks("bob", "\n".join(server.lines)) == []
 
 
-def test_no_words_of_an_address_are_recorded(realm: Realm) -> None:
+def test_a_header_that_stands_twice_leads_nowhere(realm: Realm) -> None:
     with over_http(Caller(str(realm["owner"].root), ""), Access(TOKEN)) as server:
-        for path in (
-            "/heron/heron/mcp",
-            "/agents/heron/mcp",
-            "/x/heron%0Aheron/mcp",
-            "/heron/x/mcp%0A",
-            "/mcp%0A",
-        ):
-            post(server.port, path, TOKEN.reveal(), *SEARCH)
-        post(server.port, "/agents/alice/mcp", TOKEN.reveal(), *SEARCH)
-        assert server.recorded("/agents/alice/mcp")
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection.putrequest("POST", "/mcp")
+        for name, value in [("Commonplace-Agent", "bob"), ("Commonplace-Agent", "alice"),
+                            ("Authorization", f"Bearer {TOKEN.reveal()}"), ("Content-Length", "0")]:  # fmt: skip
+            connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.getresponse().status == 404
+        connection.close()
+
+
+def test_no_words_of_a_header_are_recorded(realm: Realm) -> None:
+    with over_http(Caller(str(realm["owner"].root), ""), Access(TOKEN)) as server:
+        for named in ({"agent": "heron"}, {"workspace": "heron"}, {"path": "/heron%0Aheron"}):
+            post(server.port, TOKEN.reveal(), *SEARCH, **named)
+        post(server.port, TOKEN.reveal(), *SEARCH, agent="alice")
+        assert server.recorded("POST /mcp tools/call 200")
         assert not any("heron" in line or "\n" in line for line in server.lines)
 
 
 def test_a_server_of_a_limited_agent_serves_no_other(realm: Realm) -> None:
     with over_http(Caller(str(realm["alice"].root), "alice"), Access(TOKEN)) as server:
-        for place in (
-            "/agents/bob",
-            "/agents/reader",
-            "/agents/Alice",
-            "/workspaces/quillon",
-            "/workspaces/x",
-        ):
-            assert post(server.port, f"{place}/mcp", TOKEN.reveal(), *SEARCH) == (
+        for named in (
+            {"agent": "bob"}, {"agent": "reader"}, {"agent": "Alice"}, {"workspace": "quillon"}, {"workspace": "x"},
+        ):  # fmt: skip
+            assert post(server.port, TOKEN.reveal(), *SEARCH, **named) == (
                 404, {"error": "nothing of this name is served"},
             )  # fmt: skip
         token = access.part(TOKEN, "/workspaces/brinnet").reveal()
-        assert held(realm, post(server.port, "/workspaces/brinnet/mcp", token, *SEARCH)[1]) == {"team"}
+        assert held(realm, post(server.port, token, *SEARCH, workspace="brinnet")[1]) == {"team"}
         token = access.part(TOKEN, "/agents/alice").reveal()
-        assert held(realm, post(server.port, "/agents/alice/mcp", token, *SEARCH)[1]) == {"alice", "team"}
+        assert held(realm, post(server.port, token, *SEARCH, agent="alice")[1]) == {"alice", "team"}
 
 
 # --- what changes while a server runs -------------------------------------------------------------------
@@ -394,7 +384,7 @@ def test_access_that_is_withdrawn_ends_with_the_next_call(
     given = config.read_text()
     with ExitStack() as stack:
         asks = [
-            stack.enter_context(way(realm, "alice")) for way in (by_itself, by_socket, by_address, as_server)
+            stack.enter_context(way(realm, "alice")) for way in (by_itself, by_socket, by_header, as_server)
         ]
         assert [held(realm, ask(*SEARCH)) for ask in asks] == [{"alice", "team"}] * 4
         config.write_text(settings(realm, {**AGENTS, "alice": 'reads = []\nwrites = "{alice}"'}))
@@ -411,15 +401,15 @@ def test_access_that_is_withdrawn_ends_with_the_next_call(
         assert not any(realm.leaks("alice", json.dumps(answer)) for answer in answers)
 
 
-def test_a_table_that_goes_leaves_no_address(
+def test_a_table_that_goes_leaves_no_agent(
     realm: Realm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent that is limited to nothing any more would have all at its address."""
+    """An agent that is limited to nothing any more would have all with its header."""
     realm = build(tmp_path)
     enter(realm, monkeypatch)
     config = tmp_path / "config" / "commonplace" / "config.toml"
     with over_http(Caller(str(realm["owner"].root), ""), Access(TOKEN)) as server:
         own = access.part(TOKEN, "/agents/alice").reveal()
-        assert held(realm, post(server.port, "/agents/alice/mcp", own, *SEARCH)[1]) == {"alice", "team"}
+        assert held(realm, post(server.port, own, *SEARCH, agent="alice")[1]) == {"alice", "team"}
         config.write_text(settings(realm, {"bob": AGENTS["bob"]}))
-        assert post(server.port, "/agents/alice/mcp", own, *SEARCH)[0] == 404
+        assert post(server.port, own, *SEARCH, agent="alice")[0] == 404

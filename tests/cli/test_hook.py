@@ -36,7 +36,7 @@ def sockets(monkeypatch: pytest.MonkeyPatch, workspace: Path) -> Iterator[None]:
 def retire(workspace: Path) -> None:
     for path in local.addresses(workspace):
         if (connection := local.reach(path, 5)) is not None:
-            local.ask(connection, local.line("retire", str(workspace), "", {}), 5)
+            local.ask(connection, "retire", "", {}, 5)
     end = time.monotonic() + 30
     while local.addresses(workspace):
         assert time.monotonic() < end
@@ -100,10 +100,8 @@ def test_it_answers_by_the_server_that_it_started(workspace: Path, sockets: None
 def local_answer(workspace: Path, data: bytes) -> str:
     connection = local.connect(workspace)
     assert connection is not None
-    sent = local.line_of(
-        "hook", str(workspace), "claude-code", b'{"event": ' + data.replace(b"\n", b" ") + b"}"
-    )
-    answer = local.exchange(connection, sent, 30)
+    sent = b'{"event": ' + data.replace(b"\n", b" ") + b"}"
+    answer = local.exchange(connection, "/local/hook", "claude-code", sent, 30)
     assert answer.startswith(b"ok ")
     return answer.decode()
 

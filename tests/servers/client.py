@@ -40,14 +40,12 @@ class Person:
 
 @asynccontextmanager
 async def connected(
-    kind: str, target: str, mode: str, token: str, person: Person | None, hear: Any
+    kind: str, target: str, mode: str, token: str, person: Person | None
 ) -> AsyncIterator[Any]:
     """Connect, and yield what has the methods of a session."""
     from mcp import StdioServerParameters
 
     asks: dict[str, Any] = {"elicitation_callback": person} if person else {}
-    asks["message_handler"] = hear
-
     parameters = None
     if kind == "stdio":
         program, *arguments = json.loads(target)
@@ -211,32 +209,12 @@ async def following(client: Any, go: Path) -> dict[str, Any]:
     return {"major": MAJOR, "told": told, "search": plain(search), "written": plain(written)}
 
 
-async def listening(client: Any, heard: list[str], workspace: Path) -> dict[str, Any]:
-    """Take the long-term memory away, and hear of it."""
-    listed = [plain(await client.list_resources())["resources"]]
-    await asyncio.sleep(1.5)
-    (workspace / "MEMORY.md").rename(workspace / "away.txt")
-    for _ in range(200):
-        if "notifications/resources/list_changed" in heard:
-            break
-        await asyncio.sleep(0.1)
-    listed.append(plain(await client.list_resources())["resources"])
-    return {"major": MAJOR, "heard": heard, "listed": listed}
-
-
 async def main(kind: str, target: str, mode: str = "auto", token: str = "", action: str = "") -> None:
     person = Person(action) if action in ("accept", "decline", "cancel") else None
-    heard: list[str] = []
-
-    async def hear(message: Any) -> None:
-        heard.append(str(getattr(getattr(message, "root", message), "method", "")))
-
     path = Path(action)
-    async with connected(kind, target, mode, token, person, hear) as client:
+    async with connected(kind, target, mode, token, person) as client:
         if person is not None:
             found = await forgetting(client, person)
-        elif action and path.is_dir():
-            found = await listening(client, heard, path)
         else:
             found = await following(client, path) if action else await everything(client)
     print(json.dumps(found))

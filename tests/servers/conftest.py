@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from commonplace import Memory
 from commonplace.agent.remedies import WORDS
@@ -22,8 +21,7 @@ from commonplace.servers.access import Access
 from commonplace.servers.api import site
 from commonplace.servers.api.operations import Examine
 from commonplace.servers.methods import Service
-from commonplace.servers.running import FINISH_S, Address, _Server, listening
-from commonplace.servers.workers import Workers
+from commonplace.servers.running import Address, Server, listening
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
 
@@ -88,22 +86,17 @@ class Served:
         service: Service,
         allowed: Access,
         apart: http.Apart | None = None,
-        beside: Workers | None = None,
         examine: Examine = lambda online: (),
     ) -> None:
         self.lines: list[str] = []
         self.service = service
-        self.site = site.build(service, beside=beside, examine=examine)
+        self.site = site.build(service, examine=examine)
         app = http.build(
-            service, allowed, self.lines.append, identity="abc", apart=apart, beside=beside,
+            service, allowed, self.lines.append, identity="abc", apart=apart,
             more=self.site.routes, visitors=self.site.visitors, open_to_all=self.site.open_to_all,
         )  # fmt: skip
-        config = uvicorn.Config(
-            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
-            timeout_graceful_shutdown=FINISH_S,
-        )  # fmt: skip
         self.ready = threading.Event()
-        self.server = _Server(config, self.ready.set, close=self.site.feed.close)
+        self.server = Server(app, ready=self.ready.set, close=self.site.feed.close)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         assert self.ready.wait(30)
@@ -118,7 +111,7 @@ class Served:
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def end(self) -> None:
-        self.server.should_exit = True
+        self.server.end()
         self.thread.join(30)
         assert not self.thread.is_alive()
 

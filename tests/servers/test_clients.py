@@ -262,16 +262,6 @@ def release(service: Service, go: Path) -> None:
     test_lanes.hold(service)
 
 
-@pytest.mark.parametrize(
-    ("major", "mode"), [(1, "legacy"), pytest.param(2, "legacy", marks=pytest.mark.slow)]
-)
-def test_a_client_hears_that_the_list_has_changed(workspace: Path, major: int, mode: str) -> None:
-    serving = json.dumps(command("-w", workspace, "mcp"))
-    found = everything(major, "stdio", serving, mode, "", str(workspace))
-    assert "notifications/resources/list_changed" in found["heard"]
-    assert [len(listed) for listed in found["listed"]] == [1, 0]
-
-
 def test_the_client_is_the_one_of_this_test() -> None:
     assert SCRIPT.is_file()
     assert sys.executable not in (os.environ.get("MCP1_PYTHON"), os.environ.get("MCP2_PYTHON"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import resource
 import socket
 import subprocess
@@ -15,7 +13,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from commonplace.base.paths import Workspace
 from commonplace.servers import daemon, running
@@ -56,8 +53,7 @@ def test_slow_clients_do_not_keep_others_out(workspace: Path, home: Workspace) -
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Where an application listens that answers when the body is there; requests have a moment to arrive."""
-    monkeypatch.setattr(running, "HEAD_S", 0.3)
-    monkeypatch.setattr(running, "BODY_S", 0.6)
+    monkeypatch.setattr(running, "ARRIVES_S", 1)
 
     async def app(scope: object, receive: object, send: object) -> None:
         while (await receive())["type"] != "http.disconnect":  # type: ignore[operator]
@@ -65,15 +61,12 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
             await send({"type": "http.response.body"})  # type: ignore[operator]
             return
 
-    config = uvicorn.Config(
-        app, http=running.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
+    server = running.Server(app)  # type: ignore[arg-type]
     with socket.create_server(("127.0.0.1", 0)) as bound:
         thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
         thread.start()
         yield bound.getsockname()[1]
-        server.should_exit = True
+        server.end()
         thread.join(20)
 
 
@@ -90,7 +83,7 @@ def test_a_request_that_does_not_arrive_ends_its_connection(port: int, sent: byt
                 pass
         except ConnectionResetError:
             pass
-        assert 0.2 < time.monotonic() - begun < 4  # uvicorn ends one that is idle after 5 s
+        assert time.monotonic() - begun < 20
 
 
 def test_bytes_that_trickle_do_not_prolong_it(port: int) -> None:
@@ -109,56 +102,10 @@ def test_bytes_that_trickle_do_not_prolong_it(port: int) -> None:
         assert sent < 100
 
 
-def test_what_is_not_read_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "READ_S", 0.3)
-    over = threading.Event()
-
-    async def app(scope: object, receive: object, send: object) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
-        while not over.is_set():
-            await send({"type": "http.response.body", "body": b"x" * (1 << 20), "more_body": True})  # type: ignore[operator]
-            await asyncio.sleep(0)
-
-    config = uvicorn.Config(
-        app, http=running.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
-        thread.start()
-        with socket.create_connection(bound.getsockname(), 10) as client:
-            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            open_ = server.server_state.connections
-            while not open_:
-                time.sleep(0.01)
-            end = time.monotonic() + 60
-            while open_ and time.monotonic() < end:
-                time.sleep(0.01)
-            assert not open_
-            over.set()
-        server.should_exit = True
-        thread.join(20)
-
-
 def test_no_limit_of_descriptors_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for soft, most in ((-1, running.MOST), (128, 32), (1 << 20, running.MOST), (1, 1)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
         assert running.most() == most
-
-
-def test_failed_accepts_are_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    now = 0.0
-    handle = running.seldom(logging.getLogger("some"), lambda: now)
-    loop = asyncio.new_event_loop()
-    failed = {"message": "socket.accept() out of system resource", "exception": OSError(24, "Too many")}
-    for _ in range(1000):
-        handle(loop, failed)
-        now += 0.1
-    said = "no further connection is accepted for now: [Errno 24] Too many"
-    assert [record.getMessage() for record in caplog.records] == [said] * 2
-    handle(loop, {"message": "something else"})
-    assert caplog.records[-1].getMessage() == "something else"
-    loop.close()
 
 
 def test_the_log_is_bounded_without_descriptors(tmp_path: Path) -> None:

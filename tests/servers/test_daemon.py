@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -104,7 +101,6 @@ def test_start_state_and_end(workspace: Path, home: Workspace) -> None:
     assert not paths.server_note(home).exists()
     log = daemon.log_of(home).read_text()
     assert f"serving at {found.url}\n" in log
-    assert f" to be ended, by `serve stop` of process {os.getpid()}\n" in log
     assert log.endswith(" ended by SIGTERM\n")
 
 
@@ -123,9 +119,12 @@ def test_a_server_is_found_from_every_workspace_that_it_serves(
     found = daemon.find(home)
     assert found is not None
     of_home, of_team = serve(workspace, "status").stdout, serve(team, "status").stdout
-    assert "/workspaces/notes/mcp, /workspaces/team/mcp" in of_home
+    assert "Commonplace-Workspace: notes, Commonplace-Workspace: team" in of_home
     assert of_team == of_home.replace("· answers\n", f"· answers · beside {workspace}\n")
-    assert "/workspaces/team/mcp" in serve(team, "status", "--show-token").stdout
+    assert (
+        "/mcp  Commonplace-Workspace: team  Authorization: Bearer "
+        in serve(team, "status", "--show-token").stdout
+    )
     assert serve(other, "status").returncode == 3
     ended = serve(team, "stop")
     assert (ended.returncode, ended.stdout) == (3, "")
@@ -303,54 +302,6 @@ def test_options_about_tokens_that_do_not_go_together(workspace: Path, home: Wor
         assert told in done.stderr
 
 
-def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, home: Workspace) -> None:
-    serve(workspace, "--daemon", "--port", "0")
-    found = daemon.find(home)
-    assert found is not None
-    note = paths.server_note(home)
-    for removed in (home.state, note.parent):
-        token = token_of(workspace).read_text()
-        shutil.rmtree(removed)
-        wait_until(lambda: note.exists() and daemon.log_of(home).exists() and lock_of(home).exists())
-        assert daemon.find(home) == found
-        if removed == note.parent:
-            token_of(workspace).write_text(token)
-    assert serve(workspace, "status").stdout.startswith(f"{found.url}/mcp · process {found.pid}")
-    assert "noted again" in daemon.log_of(home).read_text()
-    assert ask(found.url, token_of(workspace).read_text().strip()) == 200
-    assert serve(workspace, "stop").returncode == 0
-    wait_until(lambda: daemon.started(found.pid) != found.started)
-    assert not paths.server_note(home).exists()
-
-
-def test_a_server_is_not_noted_where_the_workspace_is_gone(workspace: Path, home: Workspace) -> None:
-    serve(workspace, "--daemon", "--port", "0")
-    found = daemon.find(home)
-    assert found is not None
-    shutil.rmtree(workspace)
-    time.sleep(2 * daemon._LOOK_S)
-    assert not workspace.exists()
-    os.kill(found.pid, signal.SIGTERM)
-    wait_until(lambda: daemon.started(found.pid) != found.started)
-    assert not workspace.exists()
-
-
-def test_of_two_servers_the_one_that_lost_its_lock_ends(workspace: Path, home: Workspace) -> None:
-    serve(workspace, "--daemon", "--port", "0")
-    first = daemon.find(home)
-    assert first is not None
-    os.kill(first.pid, signal.SIGSTOP)  # it does not look
-    lock_of(home).unlink()
-    paths.server_note(home).unlink()
-    serve(workspace, "--daemon", "--port", "0")
-    os.kill(first.pid, signal.SIGCONT)
-    wait_until(lambda: daemon.started(first.pid) != first.started)
-    second = daemon.find(home)
-    assert second is not None
-    assert second.pid != first.pid
-    assert daemon.is_well(second)
-
-
 def test_a_signal_ends_one_in_the_foreground(workspace: Path, home: Workspace) -> None:
     for number in [signal.SIGINT, signal.SIGTERM]:
         process = subprocess.Popen(
@@ -443,23 +394,18 @@ def test_another_server_on_the_port_is_not_taken_for_it(tmp_path: Path) -> None:
     assert not daemon.is_well(running, wait_s=0.2)
 
 
-def test_one_that_ends_is_waited_for_and_one_that_serves_is_not(tmp_path: Path) -> None:
-    with ExitStack() as serving:
-        bound = serving.enter_context(socket.socket())
-        bound.bind(("127.0.0.1", 0))
-        bound.listen()
-        pid, port = os.getpid(), bound.getsockname()[1]
-        running = Running(pid, daemon.started(pid), "x", "127.0.0.1", port, "now")
-        serving.enter_context(daemon.registered(Workspace(tmp_path), running, lambda: None, lambda: None))
+def test_a_workspace_that_is_served_is_served_once(tmp_path: Path) -> None:
+    running = Running(os.getpid(), daemon.started(os.getpid()), "x", "127.0.0.1", 1, "now")
+    with daemon.registered(Workspace(tmp_path), running):
         with pytest.raises(ConfigError, match=f"at {running.url} .*; use it, or end it with"):
             daemon.check_alone(Workspace(tmp_path))
-        bound.close()  # as one does that ends
-        waiting = threading.Thread(target=daemon.check_alone, args=(Workspace(tmp_path),))
-        waiting.start()
-        waiting.join(0.2)
-        assert waiting.is_alive()
-    waiting.join(30)
-    assert not waiting.is_alive()
+        with (
+            pytest.raises(ConfigError, match="served already"),
+            daemon.registered(Workspace(tmp_path), running._replace(id="y")),
+        ):
+            raise AssertionError
+    daemon.check_alone(Workspace(tmp_path))
+    assert not paths.server_note(Workspace(tmp_path)).exists()
 
 
 def test_processes_are_told_by_when_they_were_started(bystander: subprocess.Popen[bytes]) -> None:

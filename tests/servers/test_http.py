@@ -119,12 +119,6 @@ def test_an_unknown_revision_is_refused_with_those_that_are_spoken(serve: Serve)
     assert answer["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2031-01-01"}
 
 
-def test_batches_where_the_revision_has_them(serve: Serve) -> None:
-    server, batch = serve(), [asked("ping", id=1), asked("ping", id=2)]
-    assert [one["id"] for one in request(server, body=batch)[1]] == [1, 2]
-    assert request(server, body=batch, MCP_Protocol_Version="2025-11-25")[0] == 400
-
-
 def test_what_is_no_message_is_refused(serve: Serve) -> None:
     server = serve()
     for body in [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"NaN", b"7", b'"x"']:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,15 @@ from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.cli import shortcut
-from commonplace.cli.doors import DOORS
 from commonplace.config.files import user_file
-from commonplace.servers import local, local_server
-from commonplace.servers.local_server import MOST, MOST_AGENTS, LocalServer, Reply, Services
+from commonplace.servers import local, running
 from commonplace.servers.methods import Service
+from commonplace.servers.programs import MOST_AGENTS, THREADS, Handler, Reply, Services
+from commonplace.servers.running import Served
 from commonplace.storage import state
-from tests.cli.conftest import SOURCE, command, environment
+from tests.cli.conftest import SOURCE, Run, command, environment
+from tests.cli.conftest import run as run
+from tests.cli.test_program import HEAVY, imported
 from tests.places import settings_file
 from tests.servers.conftest import Client
 
@@ -46,7 +50,7 @@ def no_server_survives(workspace: Path, sockets: Path) -> Iterator[None]:
     yield
     for path in local.addresses(workspace):
         if (connection := local.reach(path, 5)) is not None:
-            local.ask(connection, local.line("retire", str(workspace), "", {"by_hand": True}), 5)
+            local.ask(connection, "retire", "", {"by_hand": True}, 5)
     until(lambda: not list(sockets.glob("*.sock")))
 
 
@@ -57,21 +61,31 @@ def until(holds: Callable[[], object], wait_s: float = 30.0) -> None:
         time.sleep(0.02)
 
 
-@pytest.fixture
-def served(workspace: Path) -> Iterator[LocalServer]:
-    """A warm server of the workspace, in this process."""
-    server = LocalServer(
-        str(workspace),
-        shortcut.services_of(str(workspace)),
-        DOORS,
-        idle_s=60,
-    )
-    assert server.listen()
-    thread = threading.Thread(target=server.serve)
+@contextmanager
+def serving(served: Served, idle_s: float = 60.0) -> Iterator[threading.Thread]:
+    """Serve programs from a thread, until the block ends."""
+    thread = threading.Thread(target=running.serve_programs, args=(served,), kwargs={"idle_s": idle_s})
     thread.start()
-    yield server
-    server.end()
-    thread.join(60)
+    until(lambda: (connection := local.connect(served.root)) and not connection.close())
+    try:
+        yield thread
+    finally:
+        with suppress(local.Unanswered):
+            local.call(served.root, "retire", "", {"by_hand": True}, 30)
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def served(workspace: Path) -> Iterator[None]:
+    """A warm server of the workspace, in this process."""
+    with serving(shortcut.served_of(str(workspace))):
+        yield
+
+
+def with_handlers(workspace: Path, **handlers: Handler) -> Served:
+    services = Services(lambda agent, asked: Service(lambda: Memory.open(workspace), agent))
+    return Served(str(workspace), services, handlers)
 
 
 def status(workspace: Path) -> Any:
@@ -105,26 +119,21 @@ def test_a_link_in_the_place_of_that_folder_is_not_followed(
 
 
 def test_a_server_that_ends_leaves_no_file(workspace: Path, sockets: Path) -> None:
-    server = LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60)
-    assert server.listen()
-    assert {path.suffix for path in sockets.iterdir()} == {".sock", ".lock", ".queue"}
-    server.close()
+    with serving(with_handlers(workspace)):
+        assert {path.suffix for path in sockets.iterdir()} == {".sock", ".lock", ".queue"}
     assert list(sockets.iterdir()) == []
 
 
 def test_a_server_leaves_the_files_of_another_one(workspace: Path, sockets: Path) -> None:
     """Somebody removed the files of the first, such as a program that tidies a folder of temporary files."""
-    servers = [
-        LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60) for _ in range(2)
-    ]
-    assert servers[0].listen()
-    for path in sockets.iterdir():
-        path.unlink()
-    assert servers[1].listen()
-    names = sorted(sockets.iterdir())
-    servers[0].close()
-    assert sorted(sockets.iterdir()) == names
-    servers[1].close()
+    with serving(with_handlers(workspace), idle_s=2) as first:
+        for path in sockets.iterdir():
+            path.unlink()
+        with serving(with_handlers(workspace)):
+            names = sorted(sockets.iterdir())
+            first.join(60)  # it cannot be reached any more, so it is idle
+            assert not first.is_alive()
+            assert sorted(sockets.iterdir()) == names
     assert list(sockets.iterdir()) == []
 
 
@@ -135,31 +144,40 @@ def test_of_many_servers_that_start_and_end_one_alone_listens(workspace: Path, s
 
     def start_and_end() -> None:
         for _ in range(15):
-            server = LocalServer(str(workspace), shortcut.services_of(str(workspace)), DOORS, idle_s=60)
-            if not server.listen():
-                continue
-            with guard:
-                holds[0] += 1
-                most[0] = max(most[0], holds[0])
-            time.sleep(0.001)
-            with guard:
-                holds[0] -= 1
-            server.close()
+            with running.listening_to_programs(str(workspace)) as own:
+                if not own:
+                    continue
+                with guard:
+                    holds[0] += 1
+                    most[0] = max(most[0], holds[0])
+                time.sleep(0.001)
+                with guard:
+                    holds[0] -= 1
 
-    threads = [threading.Thread(target=start_and_end) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(4, lambda number: start_and_end())
     assert most == [1]
     assert list(sockets.glob("*.sock")) == []
 
 
-def test_only_the_user_reaches_the_socket(served: LocalServer, workspace: Path, sockets: Path) -> None:
+def test_only_the_user_reaches_the_socket(served: None, workspace: Path, sockets: Path) -> None:
     path = local.address(workspace)
     assert path
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert os.stat(sockets).st_mode & 0o777 == 0o700
+
+
+def test_a_program_of_another_user_is_not_answered(
+    served: None, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = local.connect(workspace)
+    assert connection is not None
+    with monkeypatch.context() as patch, socket.socket(socket.AF_UNIX) as stranger:
+        patch.setattr(local, "peer_of", lambda connection: (1, os.geteuid() + 1))
+        assert local.connect(workspace) is None  # nor is a server of another user asked
+        stranger.connect(local.address(workspace) or "")
+        with pytest.raises(local.Unanswered):
+            local.ask(stranger, "status", "", {}, 10)
+    connection.close()
 
 
 @pytest.mark.parametrize("name", ["COMMONPLACE_SEARCH_LIMIT", "HTTPS_PROXY", "XDG_CONFIG_HOME", "HOME"])
@@ -237,37 +255,44 @@ def test_a_server_of_an_environment_without_a_runtime_folder_is_found(
 # --- what it answers ------------------------------------------------------------------------------------
 
 
-def test_it_says_who_it_is(served: LocalServer, workspace: Path) -> None:
+def test_it_says_who_it_is(served: None, workspace: Path) -> None:
     assert status(workspace)["pid"] == os.getpid()
 
 
 @pytest.mark.parametrize(
-    "line",
+    "sent",
     [
-        b"",
-        b"\n",
-        b"{}\n",
-        b"[]\n",
-        b'["search"]\n',
-        b"[1, 2, 3, 4]\n",
-        b'["search", "/", "", {}]\n',
-        b"\xff\n",
-        b"[" * 100_000,
+        b"", b"\n", b"{}\n", b'["hook", "/", "", {}]\n', b"\xff\n", b"[" * 100_000, b"GET / HTTP/1.0\r\n\r\n",
+        b"POST /local/none HTTP/1.0\r\n\r\n", b"POST /local/search HTTP/1.0\r\n\r\n", b"GET /local/status HTTP/1.0\r\n\r\n",
     ],
-)
-def test_what_is_no_call_is_not_answered(served: LocalServer, workspace: Path, line: bytes) -> None:
+)  # fmt: skip
+def test_what_is_no_request_does_nothing(served: None, workspace: Path, sent: bytes) -> None:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(local.address(workspace) or "")
-    connection.sendall(line)
+    connection.sendall(sent)
     connection.shutdown(socket.SHUT_WR)
     connection.settimeout(30)
-    assert connection.recv(10) == b""
+    assert connection.recv(100)[9:12] in (b"", b"400", b"404", b"405", b"415")
     connection.close()
     assert status(workspace)["pid"] == os.getpid()
 
 
-def test_a_door_that_is_not_there_is_said(served: LocalServer, workspace: Path) -> None:
-    assert local.call(workspace, "erase", "", {}, 5) == {"unknown": "erase"}
+def test_a_server_of_another_version_is_named(workspace: Path, sockets: Path, run: Run) -> None:
+    """It listens at another address, so that it is never asked; it spoke lines instead of HTTP."""
+    sockets.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as old:
+        old.bind(str(sockets / f"{local.prefix(workspace)}0123456789abcdef.sock"))
+        old.listen()
+        ending = threading.Thread(target=lambda: [old.accept()[0].close() for _ in range(2)])
+        ending.start()
+        assert local.connect(workspace) is None
+        for action in ("status", "stop"):
+            done = run("serve", action)
+            assert done.exit_code == 3
+            assert f"process {os.getpid()} does not answer: a server of another version?" in done.stderr
+        ending.join(30)
+        for path in sockets.iterdir():
+            path.unlink()
 
 
 def test_whoever_starts_a_server_is_nobody_to_it(
@@ -289,7 +314,7 @@ def test_whoever_starts_a_server_is_nobody_to_it(
     assert "Thursday" in str(local.call(workspace, "search", "", asked, 30))
 
 
-def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> None:
+def test_an_agent_has_its_own_settings(served: None, workspace: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("[agents.short.search]\nlimit = 1\n")
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
@@ -299,7 +324,7 @@ def test_an_agent_has_its_own_settings(served: LocalServer, workspace: Path) -> 
 
 
 def test_a_workspace_alone_is_served_without_what_an_agent_reads_beside_it(
-    served: LocalServer, workspace: Path, tmp_path: Path
+    served: None, workspace: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "own" / "memory").mkdir(parents=True)
     (tmp_path / "own" / "MEMORY.md").write_text("# Own\n\nThe deploy of the heron.\n")
@@ -324,106 +349,64 @@ def test_agents_without_end_are_refused(workspace: Path) -> None:
     services.close()
 
 
-def test_changed_settings_hold_at_once(served: LocalServer, workspace: Path) -> None:
+def test_changed_settings_hold_at_once(served: None, workspace: Path) -> None:
     request = {"question": "tea deploy", "options": {"layer": "index"}, "screens": [[False, False, None]] * 2}
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) > 1
     settings_file(workspace).write_text("[search]\nlimit = 1\n")
     assert len(local.call(workspace, "search", "", request, 30)["printed"][1].splitlines()) == 1
 
 
-def test_a_server_waits_for_the_place_of_another_only_as_long_as_that_is_of_use(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local_server, "_LOOKS_S", 0.05)
-
-    def refuse() -> None:
-        raise ConfigError("serve", "this workspace is served already")
-
-    makes = shortcut.services_of(str(workspace))
-    first, second = (LocalServer(str(workspace), makes, DOORS, idle_s=None) for _ in range(2))
-    with first.beside(refuse):
-        with pytest.raises(ConfigError, match="served already"), second.beside(refuse):
-            raise AssertionError
-        assert status(workspace)["pid"] == os.getpid()
-
-
 def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
     def broken(service: Service, request: object) -> object:
         raise RuntimeError("inside")
 
-    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
-    server = LocalServer(str(workspace), services, {"broken": broken}, idle_s=60)
-    assert server.listen()
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    try:
+    with serving(with_handlers(workspace, broken=broken)):
         assert local.call(workspace, "broken", "", {}, 5) == {"failed": "RuntimeError"}
-        until(lambda: status(workspace)["programs"] == 0)
-    finally:
-        server.end()
-        thread.join(60)
+        assert status(workspace)["pid"] == os.getpid()
 
 
 def test_an_answer_that_nobody_waits_for_any_more_does_not_count_as_sent(workspace: Path) -> None:
-    asked, go, sent = threading.Event(), threading.Event(), list[str]()
+    asked, go, sent, lost = threading.Event(), threading.Event(), list[str](), threading.Event()
 
     def slow(service: Service, request: Mapping[str, Any]) -> Reply:
         asked.set()
         assert go.wait(30)
-        return Reply(b"ok", lambda: sent.append(request["who"]))
+        return Reply(b"ok", lambda: sent.append(request["who"]), lost.set)
 
-    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
-    server = LocalServer(str(workspace), services, {"slow": slow}, idle_s=60)
-    assert server.listen()
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    try:
+    with serving(with_handlers(workspace, slow=slow)):
         late = local.connect(workspace)
         assert late is not None
-        late.sendall(local.line("slow", str(workspace), "", {"who": "late"}))
+        local.send(late, "/local/slow", "", b'{"who": "late"}')
         assert asked.wait(30)
         late.close()
+        time.sleep(0.2)  # until the server has seen that
         go.set()
-        until(lambda: status(workspace)["programs"] == 0)
+        assert lost.wait(30)
         connection = local.connect(workspace)
         assert connection is not None
-        assert (
-            local.exchange(connection, local.line("slow", str(workspace), "", {"who": "here"}), 30) == b"ok\n"
-        )
+        assert local.exchange(connection, "/local/slow", "", b'{"who": "here"}', 30) == b"ok"
         until(lambda: sent)
         assert sent == ["here"]
-    finally:
-        server.end()
-        thread.join(60)
 
 
 # --- how long it lives ----------------------------------------------------------------------------------
 
 
 def test_it_ends_when_nobody_was_there_for_a_while(workspace: Path, sockets: Path) -> None:
-    services = Services(lambda agent, structured: Service(lambda: Memory.open(workspace), agent))
-    server = LocalServer(str(workspace), services, {}, idle_s=0.1)
-    assert server.listen()
-    server.serve()
+    assert running.serve_programs(with_handlers(workspace), idle_s=0.1)
     assert not list(sockets.glob("*.sock"))
 
 
 def test_it_ends_with_its_workspace(tmp_path: Path, sockets: Path) -> None:
     (tmp_path / "gone").mkdir()
-    server = LocalServer(
-        str(tmp_path / "gone"), Services(lambda agent, structured: Service(Memory.open)), {}, idle_s=None
-    )
-    assert server.listen()
-    (tmp_path / "gone").rmdir()
-    server.serve()
-    assert not list(sockets.glob("*.sock"))
+    with serving(with_handlers(tmp_path / "gone")) as thread:
+        (tmp_path / "gone").rmdir()
+        thread.join(60)
+        assert not list(sockets.glob("*.sock"))
 
 
-def test_there_is_one(served: LocalServer, workspace: Path) -> None:
-    second = LocalServer(
-        str(workspace), Services(lambda agent, structured: Service(Memory.open)), {}, idle_s=1
-    )
-    assert not second.listen()
+def test_there_is_one(served: None, workspace: Path) -> None:
+    assert not running.serve_programs(with_handlers(workspace))
 
 
 def test_one_that_was_killed_leaves_no_trouble(workspace: Path) -> None:
@@ -443,13 +426,19 @@ def test_clients_of_one_workspace_share_a_server(workspace: Path) -> None:
     clients = [Client("-w", workspace) for _ in range(4)]
     for client in clients:
         assert client.ask("initialize", GREETING)["result"]["serverInfo"]["name"] == "commonplace"
-    assert status(workspace)["programs"] == 4
+    assert started(workspace)
     searched = {"name": "memory_search", "arguments": {"query": "when do we deploy"}}
     for number, client in enumerate(clients, 5):
         assert "deploy" in str(client.ask("tools/call", searched, id=number)["result"])
     for client in clients:
         assert client.end()[2] == 0
-    until(lambda: status(workspace)["programs"] == 0)
+
+
+def test_a_client_of_a_warm_server_needs_nothing_heavy(served: None, workspace: Path) -> None:
+    modules = imported(workspace, "mcp")  # whose input is at its end already
+    assert "commonplace.servers.relay" in modules
+    assert not modules.intersection([*HEAVY, "click", "commonplace.memory", "commonplace.agent.tools", "inspect",
+                                     "asyncio", "uvicorn", "starlette", "logging"])  # fmt: skip
 
 
 def test_a_call_that_may_have_written_is_not_repeated(workspace: Path) -> None:
@@ -541,50 +530,55 @@ def test_a_line_without_end_is_refused_and_the_next_one_served(workspace: Path) 
 # --- events of clients ------------------------------------------------------------------------------------
 
 
-def test_a_flood_of_events_grows_no_threads_and_loses_none(served: LocalServer, workspace: Path) -> None:
+def event(session: str, command: str) -> dict[str, Any]:
+    call = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": {"stdout": "built"}}
+    return {"hook_event_name": "PostToolUse", "session_id": session, "cwd": "/", **call}
+
+
+def test_a_flood_of_events_grows_no_threads_and_loses_none(workspace: Path) -> None:
     count, clients, most = 96, 8, 0
-    before = threading.active_count()
+    with serving(shortcut.served_of(str(workspace))):
+        before = threading.active_count()
 
-    def flood(client: int) -> None:
-        nonlocal most
-        for number in range(client, count, clients):
-            call = {"tool_name": "Bash", "tool_input": {"command": f"make part-{number:03}."}}
-            event = {"hook_event_name": "PostToolUse", "session_id": f"s{client}", "cwd": "/", **call}
-            event["tool_response"] = {"stdout": "built"}
-            while True:
-                try:
-                    assert ask(workspace, "hook", {"event": event}) == b"ok \n"
-                    break
-                except local.Unanswered:  # one too many, which the hook would note by itself
-                    time.sleep(0.01)
-            most = max(most, threading.active_count())
+        def flood(client: int) -> None:
+            nonlocal most
+            for number in range(client, count, clients):
+                assert ask(workspace, {"event": event(f"s{client}", f"make part-{number:03}.")}) == b"ok "
+                most = max(most, threading.active_count())
 
-    together(clients, flood)
-    # A thread a connection, and none for what is noted; those that were answered end by and by.
-    assert most - before <= MOST + clients
-    until(lambda: status(workspace)["programs"] == 0)
-    queued = str(state.rows(Workspace(workspace), "SELECT data FROM queue"))
+        together(clients, flood)
+        assert most - before <= THREADS + clients
+    queued = str(state.rows(Workspace(workspace), "SELECT data FROM queue"))  # a server that ends notes all
     assert [number for number in range(count) if f"part-{number:03}." not in queued] == []
-    assert not [one for one in threading.enumerate() if one.name.startswith("commonplace-hook")]
 
 
-def test_a_server_that_ends_notes_what_it_said_it_took(served: LocalServer, workspace: Path) -> None:
-    call = {
-        "tool_name": "Bash",
-        "tool_input": {"command": "make last."},
-        "tool_response": {"stdout": "built"},
-    }
-    event = {"hook_event_name": "PostToolUse", "session_id": "s", "cwd": "/", **call}
-    assert ask(workspace, "hook", {"event": event}) == b"ok \n"
-    served.end()
-    until(lambda: served._listener is None and not served._connections)
-    assert "make last." in str(state.rows(Workspace(workspace), "SELECT data FROM queue"))
+def test_works_are_done_in_order_each_once_and_one_that_fails_keeps_none_back(service: Service) -> None:
+    told, done, free, began = list[str](), list[int](), threading.Event(), threading.Event()
+    service.tell = told.append
+
+    def first() -> None:
+        began.set()
+        assert free.wait(30)
+        raise KeyError("the words of a tool")
+
+    works = [lambda number=number: done.append(number) for number in range(300)]
+    service.later(first)
+    assert began.wait(30)
+    for work in [*works, *works]:  # what waits is not added again
+        service.later(work)
+    assert len([one for one in threading.enumerate() if one.name == "commonplace-later"]) == 1
+    free.set()
+    until(lambda: len(done) == 300)
+    assert (done, told) == ([*range(300)], ["KeyError while an event of a client was noted"])
+    until(lambda: not [one for one in threading.enumerate() if one.name == "commonplace-later"])
+    service.later(works[0])
+    until(lambda: len(done) == 301)
 
 
-def ask(workspace: Path, door: str, request: Mapping[str, Any]) -> bytes:
+def ask(workspace: Path, request: Mapping[str, Any]) -> bytes:
     connection = local.connect(workspace)
     assert connection is not None
-    return local.exchange(connection, local.line(door, str(workspace), "claude-code", request), 60)
+    return local.exchange(connection, "/local/hook", "claude-code", json.dumps(request).encode(), 60)
 
 
 def together(count: int, work: Callable[[int], None]) -> None:

@@ -1,4 +1,4 @@
-"""The protocol without a wire: handshakes, both manners of asking, batches, and whatever else is sent."""
+"""The protocol without a wire: handshakes, both manners of asking, and whatever else is sent."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def respond(service: Service, message: object, connection: Connection | None = N
 def test_a_handshake_settles_the_revision(service: Service) -> None:
     for wanted, spoken in [(version, version) for version in protocol.HANDSHAKE] + [
         ("2026-07-28", "2025-11-25"),
+        ("2025-03-26", "2025-11-25"),
         ("2031-01-01", "2025-11-25"),
         ("", "2025-11-25"),
     ]:
@@ -161,16 +162,10 @@ def test_any_text_goes_out_as_one_line_of_utf8() -> None:
         assert json.loads(line.decode()) == {"text": value}
 
 
-def test_batches_where_a_revision_has_them(service: Service) -> None:
-    batch = [asked("ping", id=1), {"jsonrpc": "2.0", "method": "notifications/x"}, asked("no", id=2), 7]
-    for version in protocol.BATCHED:
-        answers = respond(service, batch, Connection(version))
-        assert [(one["id"], "error" in one) for one in answers] == [(1, False), (2, True), (None, True)]
-        assert respond(service, batch[1:2], Connection(version)) is None
-        full = respond(service, [asked("ping")] * (protocol.MOST_IN_BATCH + 1), Connection(version))
-        assert full["error"]["code"] == protocol.INVALID
-    for version in protocol.HANDSHAKE[2:]:
-        assert respond(service, batch, Connection(version))["error"]["code"] == protocol.INVALID
+def test_no_revision_has_batches(service: Service) -> None:
+    for version in protocol.HANDSHAKE:
+        answer = respond(service, [asked("ping", id=1)], Connection(version))
+        assert (answer["id"], answer["error"]["code"]) == (None, protocol.INVALID)
 
 
 def test_a_fault_inside_is_told_to_nobody_but_the_owner(workspace: Path) -> None:
@@ -274,7 +269,7 @@ def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> No
     result = respond(service, asked("tools/call", params), connection)["result"]
     note = (workspace / result["structuredContent"]["path"]).read_text()
     assert "Tea at four. <!-- by: agent; agent: claude-code; at: " in note
-    service.agent = "ada"  # as its address or `--agent` says, whatever the client calls itself
+    service.agent = "ada"  # as its header or `--agent` says, whatever the client calls itself
     params = {"name": "memory_write", "arguments": {"text": "Tea at five."}}
     respond(service, asked("tools/call", params), connection)
     note = (workspace / result["structuredContent"]["path"]).read_text()
@@ -366,7 +361,7 @@ def test_whatever_is_sent_is_answered_properly(service: Service, message: object
     service.tell = told.append
     answer = respond(service, message, Connection(version))
     assert told == []
-    for one in answer if isinstance(answer, list) else [answer] if answer is not None else []:
-        assert one["jsonrpc"] == "2.0"
-        assert ("result" in one) != ("error" in one)
-        json.loads(protocol.encode(one))
+    if answer is not None:
+        assert answer["jsonrpc"] == "2.0"
+        assert ("result" in answer) != ("error" in answer)
+        json.loads(protocol.encode(answer))

@@ -9,8 +9,8 @@ from commonplace.base import remedies
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
-    from commonplace.servers.local_server import Door, Reply
     from commonplace.servers.methods import Service
+    from commonplace.servers.programs import Handler, Reply
 
 MODELS_S = 0.1  # that a prompt waits for models, before words alone answer
 
@@ -30,12 +30,12 @@ def _prompt(service: Service, request: Mapping[str, Any]) -> object:
 
 
 def _hook(service: Service, request: Mapping[str, Any]) -> object:
-    """Answer an event of a client; the connection's own thread notes it once the hook has gone.
+    """Answer an event of a client; it is noted once the hook has gone.
 
-    Connections are bounded: a hook that is one too many notes its event by itself.
+    Requests are bounded: a hook that is one too many notes its event by itself.
     """
     from commonplace.cli import hook
-    from commonplace.servers.local_server import Reply
+    from commonplace.servers.programs import Reply
 
     event, events = request["event"], service.events()
 
@@ -61,7 +61,7 @@ def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> 
     next message brings it, as it brings the models' hits if the models were not loaded yet.
     """
     from commonplace.cli import hook
-    from commonplace.servers.local_server import Reply
+    from commonplace.servers.programs import Reply
 
     events, is_start = service.events(), event["hook_event_name"] == "SessionStart"
     by_words = not is_start and not service.is_warm(MODELS_S)
@@ -82,4 +82,4 @@ def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> 
     return Reply(hook.TAKEN + text.encode(), sent, lambda: events.missed(event))
 
 
-DOORS: Mapping[str, Door] = {"search": _search, "prompt": _prompt, "hook": _hook}
+DOORS: Mapping[str, Handler] = {"search": _search, "prompt": _prompt, "hook": _hook}

@@ -29,13 +29,14 @@ DEADLINE_MS, LONGEST_MS = 300, 3000  # of all of it, on a machine at rest and on
 BEGINNINGS = 10
 STARTS, STARTING = b'"SessionStart"', 4  # the start of a session, and how many times as long that may take
 SERVER_SHARE = 0.6  # of it, for a warm server; what is left is enough for full text
-LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer line
+LONGEST = local.LONGEST - 8192  # bytes of an event; a server takes no longer body
 _OPTIONS = {"-w": "workspace", "--workspace": "workspace", "--agent": "agent", "--deadline": "deadline"} | {
     "--state-dir": "state_dir"
 }
 ANSWERED = ("SessionStart", "UserPromptSubmit")  # as `agent.client_events` has them
 LONGEST_TROUBLE = 4096  # bytes of a line about what went wrong
 DONE, BY_WORDS = b"d", b"w"  # how an event was answered: as it should be, without a server
+_PATH = f"{local.PREFIX}hook"
 PAUSE_S = 0.03  # after which what reads as a whole event is one
 TAKEN = b"ok "  # what the answer of a server begins with; what follows is printed
 
@@ -234,9 +235,8 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
         return None
     # The event is passed on as it came: reading JSON would cost more than all else here.
     named = b', "named": true}' if is_named else b"}"
-    line = local.line_of("hook", root, agent, b'{"event": ' + event + named)
     try:
-        answer = local.exchange(connection, line, wait_s)
+        answer = local.exchange(connection, _PATH, agent, b'{"event": ' + event + named, wait_s)
     except local.Unanswered:
         return None
     if not answer.startswith(TAKEN):
@@ -329,7 +329,7 @@ def _follow_up(root: str, agent: str, event: bytes, *, is_late: bool, is_named: 
         return
     if (connection := local.connect_or_launch(root)) is not None:
         asked = b'{"event": %b, "is_late": %b, "named": %b}' % (event, _BOOL[is_late], _BOOL[is_named])
-        local.exchange(connection, local.line_of("hook", root, agent, asked), local.START_WAIT_S)
+        local.exchange(connection, _PATH, agent, asked, local.START_WAIT_S)
 
 
 _BOOL = {True: b"true", False: b"false"}

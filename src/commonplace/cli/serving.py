@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace import config
-from commonplace.agent.remedies import WORDS
-from commonplace.base import paths, remedies
+from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.paths import Workspace
-from commonplace.cli import browser, doors, failures, session, shortcut
+from commonplace.cli import browser, failures, session, shortcut
 from commonplace.cli.flags import State
 from commonplace.cli.options import Group, Option, check_excluding, command, completed, option, serving
-from commonplace.render import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from commonplace.config.credentials import Secret
     from commonplace.servers.daemon import Running
-    from commonplace.servers.local_server import LocalServer
-    from commonplace.servers.methods import Service
     from commonplace.servers.running import Address
     from commonplace.types import Finding
 
@@ -74,7 +68,7 @@ def stop(ctx: click.Context) -> None:
     ended = daemon.stop(_home(ctx))
     if ended is not None:
         session.write(f"ended the server at {ended.url} (process {ended.pid})")
-    answers = _local_servers(ctx, "retire", {"by_hand": True})
+    answers = _local_servers(ctx, "retire")
     retired = [found["pid"] for found in answers if ended is None or found["pid"] != ended.pid]
     for pid in retired:
         session.write(f"ended the server that programs started (process {pid})")
@@ -100,7 +94,7 @@ def status(ctx: click.Context, show_token: bool, client_token: bool) -> None:
     if running is None and (elsewhere := _elsewhere(ctx)):
         running, home = elsewhere
         beside = f" · beside {home}"
-    local = [found for found in _local_servers(ctx, "status", {}) if found["idles"]]
+    local = [found for found in _local_servers(ctx, "status") if found["idles"]]
     if running is not None and client_token:
         from commonplace.servers import access
 
@@ -112,9 +106,7 @@ def status(ctx: click.Context, show_token: bool, client_token: bool) -> None:
         well = "answers" if daemon.is_well(running) else "does not answer"
         session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}{beside}")
     for found in local:
-        programs = count(found["programs"], "program")
-        minutes = f"since {found['up_s'] // 60} min"
-        session.write(f"started by a program · process {found['pid']} · {minutes} · {programs} connected")
+        session.write(f"started by a program · process {found['pid']} · since {found['up_s'] // 60} min")
     if running is not None:
         _tell_token(ctx, running, show_token)
     elif not local:
@@ -141,16 +133,26 @@ def _elsewhere(ctx: click.Context) -> tuple[Running, str] | None:
     return None
 
 
-def _local_servers(ctx: click.Context, door: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers of the servers of this workspace that listen on a Unix socket."""
+def _local_servers(ctx: click.Context, name: str) -> list[dict[str, Any]]:
+    """Return the answers of the servers of this workspace that listen on a Unix socket.
+
+    Warn of a server of an older version, which is never asked anything and ends by itself.
+    """
     from commonplace.servers import local
 
-    root, answers = os.path.realpath(session.asking(ctx).root), []
-    for path in local.addresses(root):
+    answers = []
+    for path in local.addresses(session.asking(ctx).root):
         connection = local.reach(path, 2.0)
-        if connection is not None:
-            with suppress(local.Unanswered):
-                answers.append(local.ask(connection, local.line(door, root, "", request), 5.0))
+        if connection is None:
+            continue
+        peer = local.peer_of(connection)
+        try:
+            answers.append(local.ask(connection, name, "", {"by_hand": True}, 5.0))
+        except local.Unanswered:
+            which = f"process {peer[0]}" if peer else paths.shown(path)
+            failures.warn(
+                f"{which} does not answer: a server of another version? `kill` ends it"
+            )
     return answers
 
 
@@ -182,7 +184,6 @@ _OPTIONS = (
         ["--local"], is_flag=True,
         help="Serve your own programs alone, over a Unix socket, and end when idle.",
     ),
-    Option(["--worker"], is_flag=True, hidden=True, help="Answer what another server hands on."),
 )  # fmt: skip
 
 
@@ -197,8 +198,6 @@ _EXCLUDING = [
         )
     ),
 ]  # fmt: skip
-
-WORKER = ("serve", "--worker")  # arguments that make this program a search worker of a server
 
 
 class _Serve(Group):
@@ -228,7 +227,6 @@ def _serve(
     opens: bool,
     daemon: bool,
     local: bool,
-    worker: bool,
     structured: bool,
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
@@ -242,14 +240,11 @@ def _serve(
     if local:
         _serve_locally(ctx)
         return
-    if worker:
-        _work()
-        return
     asking = session.asking(ctx)
-    service = shortcut.service_of(asking, structured=structured)
+    served = shortcut.served_of(asking.root)
+    service = served.services.of(asking.agent, {**asking.asked, "structured": structured})
     from commonplace.servers import running
-    from commonplace.servers.daemon import DETACHED_VARIABLE, check_alone, log_of
-    from commonplace.servers.workers import Workers
+    from commonplace.servers.daemon import DETACHED_VARIABLE, log_of
 
     address = _address(ctx, host, port, token_file, anew=new_token, open=no_token)
     if daemon:
@@ -269,22 +264,17 @@ def _serve(
             browser.show_page_soon(server, _secret(server))
 
     detached, home = bool(os.environ.pop(DETACHED_VARIABLE, "")), _home(ctx)
-    alone = partial(check_alone, home, new_token=new_token)
-    alone()
-    with _local_server(ctx, None).beside(alone):
-        apart = shortcut.apart_of(asking)
-        beside = Workers(WORKER)
-        running.serve(
-            service,
-            address,
-            home,
-            detached=detached,
-            tell=tell,
-            apart=apart,
-            beside=beside,
-            asked=asking.noted,
-            examine=partial(_examined, asking.root, asking.agent),
-        )
+    running.serve(
+        served,
+        service,
+        address,
+        home,
+        detached=detached,
+        tell=tell,
+        apart=shortcut.apart_of(asking),
+        asked=asking.noted,
+        examine=partial(_examined, asking.root, asking.agent),
+    )
 
 
 def _examined(root: str, agent: str, online: bool) -> list[Finding]:
@@ -345,46 +335,16 @@ def _check_serves(ctx: click.Context, running: Running, port: int | None) -> Non
         raise ConfigError("web", f"the server that runs, at {running.url}, {what}; {remedy}")
 
 
-def _work() -> None:
-    """Answer requests of a server over standard input and output."""
-    from commonplace.servers import workers
-
-    source, sink = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what else is printed is no answer
-    with remedies.spoken(WORDS):
-        workers.work(shortcut.services_of, _operate, source, sink)
-
-
-def _operate(service: Service, name: str, values: Mapping[str, Any]) -> object:
-    """Answer an operation of `/api` for a server, in a worker process."""
-    from commonplace.servers.api import routes
-
-    return routes.answer_beside(service, name, values)
-
-
 def _serve_locally(ctx: click.Context) -> None:
     """Serve programs of this user until idle."""
-    import signal
+    from commonplace.servers import running
 
     config.load(_home(ctx).root, agent=session.agent(ctx))
-    server = _local_server(ctx, 20 * 60)
-    if not server.listen():
+    served = shortcut.served_of(session.asking(ctx).root)
+    os.chdir(os.sep)  # not the folder it is started in, which may go away
+    if not running.serve_programs(served):
         failures.warn("this workspace is served already, or this machine has no Unix sockets")
         ctx.exit(failures.NOTHING_FOUND)
-    os.chdir(os.sep)  # not the folder it is started in, which may go away
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: server.end())
-    with remedies.spoken(WORDS):
-        server.warm()
-        server.serve()
-
-
-def _local_server(ctx: click.Context, idle_s: float | None) -> LocalServer:
-    """Return the server for programs of this user; it ends when idle, or without `idle_s` never."""
-    from commonplace.servers.local_server import LocalServer
-
-    root = session.asking(ctx).root
-    return LocalServer(root, shortcut.services_of(root), doors.DOORS, idle_s=idle_s)
 
 
 def _address(
@@ -417,22 +377,21 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
     agent = session.asking_agent(ctx)
     if agent in config.limited(agent=agent):
         # Of a server that others use as well it is shown what is its own.
-        own = f"/agents/{agent}"
         if show:
-            session.write(f"{server.url}{own}/mcp  {_header(server, own)}")
+            session.write(_apart(server, "agents", agent))
         return
     served = session.caller_of_note(server.asked) if server.asked else session.asking(ctx)
     reach = served.reach()
     named = [reach.name, *reach.others] if reach.others else []
     agents = shortcut.agents_of(served)
-    apart = [*(f"/agents/{name}" for name in agents), *(f"/workspaces/{name}" for name in named)]
+    apart = [*(("agents", name) for name in agents), *(("workspaces", name) for name in named)]
     if show:
         from commonplace.servers import access
 
         session.write(_header(server))
         session.write(f"{server.url}/mcp  {_header(server, access.CLIENTS)}")
-        for one in apart:
-            session.write(f"{server.url}{one}/mcp  {_header(server, one)}")
+        for kind, name in apart:
+            session.write(_apart(server, kind, name))
         return
     shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
     found = f"is made from that in {shown} (--show-token)" if server.part else f"is in {shown}"
@@ -441,8 +400,17 @@ def _tell_token(ctx: click.Context, server: Running, show: bool) -> None:
         "clients send `Authorization: Bearer TOKEN`; TOKEN is what `serve status --client-token` prints"
     )
     if apart:
-        each = ", ".join(f"{one}/mcp" for one in apart)
-        session.write(f"by themselves, each with a token of its own (--show-token): {each}")
+        each = ", ".join(_named(kind, name) for kind, name in apart)
+        session.write(f"by themselves, each with a header and a token of its own (--show-token): {each}")
+
+
+def _named(kind: str, name: str) -> str:
+    """The header that asks a server for one agent or one workspace by itself."""
+    return f"Commonplace-{kind.removesuffix('s').capitalize()}: {name}"
+
+
+def _apart(server: Running, kind: str, name: str) -> str:
+    return f"{server.url}/mcp  {_named(kind, name)}  {_header(server, f'/{kind}/{name}')}"
 
 
 def _header(server: Running, place: str = "") -> str:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from commonplace.cli.flags import Flag
     from commonplace.cli.session import Caller
     from commonplace.memory import Memory
-    from commonplace.servers.local_server import Services
     from commonplace.servers.methods import Service
+    from commonplace.servers.programs import Services
+    from commonplace.servers.running import Served
 
 
 # Every spelling of an option, with what it stands for where it takes no value: --expand/--no-expand are two.
@@ -111,17 +112,22 @@ def connect(
 
     Through the warm server of the workspace if one runs or can be started; otherwise from this process.
     """
-    from commonplace.servers import relay
+    from functools import partial
+
+    from commonplace.servers import local, relay
 
     asking = session.caller(workspace, agent, everything=everything)
     start = config.load(asking.reach().home, agent=asking.agent).server.start != "never"
     asked = {**asking.asked, "structured": structured}
-    relayed = relay.serve(asking.root, asking.agent, asked, start=start)
-    if relayed is not None:
-        return relayed
-    from commonplace.servers import stdio
+    connect = local.connect_or_launch if start else local.connect
+    code = relay.serve(partial(connect, asking.root), asking.agent, asked)
+    if code is None:
+        from commonplace.servers import running
 
-    return stdio.run(service_of(asking, structured=structured))
+        with running.private(served_of(asking.root)) as connection:
+            code = relay.serve(connection, asking.agent, asked)
+    assert code is not None
+    return code
 
 
 def service_of(asking: Caller, *, structured: bool = False) -> Service:
@@ -130,8 +136,7 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
     The memory is opened when it is first needed. With `structured` tools answer with JSON and text.
     Raises WorkspaceNotFound, ConfigError and AccessDenied at once: clients show errors at the start best.
     """
-    from commonplace.servers.methods import Place, Service
-    from commonplace.servers.stdio import tell
+    from commonplace.servers.methods import Service
 
     def open_memory() -> Memory:
         from commonplace.memory import reaching
@@ -147,18 +152,25 @@ def service_of(asking: Caller, *, structured: bool = False) -> Service:
     def stamp() -> object:
         return [config.stamp(root) for root in roots]
 
-    place = Place(asking.root, asking.agent, {**asking.asked, "structured": structured})
-    return Service(open_memory, asking.agent, tell, stamp, structured=structured, place=place)
+    return Service(open_memory, asking.agent, failures.warn, stamp, structured=structured)
 
 
 def services_of(root: str) -> Services:
     """Make what serves all who come by way of a workspace."""
-    from commonplace.servers.local_server import Services
+    from commonplace.servers.programs import Services
 
     def make(agent: str, asked: Mapping[str, Any]) -> Service:
         return service_of(session.caller_of(root, agent, asked), structured=asked.get("structured") is True)
 
     return Services(make)
+
+
+def served_of(root: str) -> Served:
+    """Make what a server of a workspace serves."""
+    from commonplace.cli.doors import DOORS
+    from commonplace.servers.running import Served
+
+    return Served(root, services_of(root), DOORS)
 
 
 def agents_of(asking: Caller) -> list[str]:

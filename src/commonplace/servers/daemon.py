@@ -15,15 +15,14 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from commonplace.base import installation, locks, paths
-from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 
@@ -33,7 +32,6 @@ _LARGEST_NOTE = 1 << 16  # bytes
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 START_NOTE_S = 1.0  # that one which has just begun has to note itself
 _PAUSE_S = 0.05
-_LOOK_S = 1.0  # between two looks whether the note of a server is still there
 _HEALTH_S = 2.0
 
 
@@ -70,89 +68,28 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def registered(
-    workspace: Workspace,
-    running: Running,
-    restored: Callable[[], None],
-    lost: Callable[[], None],
-    *,
-    log: Path | None = None,
-) -> Iterator[None]:
-    """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has.
-
-    Where somebody removes them they are made again and `restored` is called, as where the `log` is removed,
-    or `lost` if another server has come first.
-    """
+def registered(workspace: Workspace, running: Running) -> Iterator[None]:
+    """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has."""
     note = paths.server_note(workspace)
-    lock = _lock(note)
-    over = threading.Event()
     with ExitStack() as held:
         try:
-            held.enter_context(locks.locked(lock, timeout_s=1.0))
+            held.enter_context(locks.locked(_lock(note), timeout_s=1.0))
         except locks.LockTimeout as error:
             raise _served_already(_noted(note)) from error
-        _write(note, running)
-
-        def watch() -> None:
-            """Look now and then whether lock, note and log are still there, and make them again."""
-            own = _identity(lock)
-            while not over.wait(_LOOK_S):
-                if _identity(lock) == own and note.exists() and (log is None or log.exists()):
-                    continue
-                if not workspace.root.is_dir():
-                    continue  # it is gone, and is not made again
-                try:
-                    if _identity(lock) != own:
-                        held.enter_context(locks.locked(lock, timeout_s=0))
-                        own = _identity(lock)
-                    _write(note, running)
-                    restored()
-                except locks.LockTimeout:
-                    lost()
-                    return
-                except (OSError, NoteUnreadable):
-                    continue  # it may be being removed at this moment: the next look tries again
-
-        watching = threading.Thread(target=watch, daemon=True)
-        watching.start()
+        paths.root_of(note).exchange(note, json.dumps(running._asdict()).encode())
         try:
             yield
         finally:
-            over.set()
-            watching.join()
             noted = _noted(note)
             if noted is not None and noted.id == running.id:
                 with suppress(OSError):
                     paths.root_of(note).unlink(note, missing_ok=True)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def check_alone(workspace: Workspace, *, new_token: bool = False) -> None:
-    """Raise ConfigError if a server of this workspace runs; `new_token`: the caller wants a new token.
-
-    Wait for a server that is ending.
-    """
-    end = time.monotonic() + STOP_WAIT_S
-    while other := find(workspace):
-        if not _is_ending(other) or time.monotonic() > end:
-            raise _served_already(other, new_token=new_token)
-        time.sleep(_PAUSE_S)
-
-
-def _is_ending(running: Running) -> bool:
-    """Return True if a server refuses connections; a starting server accepts them before it is recorded."""
-    try:
-        socket.create_connection((running.reached_at, running.port), _HEALTH_S).close()
-    except OSError as error:
-        return isinstance(error, ConnectionRefusedError)
-    return False
+    """Raise ConfigError if a server of this workspace runs; `new_token`: the caller wants a new token."""
+    if other := find(workspace):
+        raise _served_already(other, new_token=new_token)
 
 
 def _served_already(other: Running | None, *, new_token: bool = False) -> ConfigError:
@@ -241,7 +178,6 @@ def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
     running = find(workspace)
     if running is None:
         return None
-    _note_stop(log_of(workspace))
     try:
         os.kill(running.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -254,15 +190,6 @@ def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
             raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
     return running
-
-
-def _note_stop(log: Path) -> None:
-    """Say in the log of a server who ends it: a signal does not tell where it comes from."""
-    line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} to be ended, by `serve stop` of process {os.getpid()}\n"
-    with suppress(OSError):
-        descriptor = paths.root_of(log).descriptor(log, os.O_WRONLY | os.O_APPEND)
-        with os.fdopen(descriptor, "a") as file:
-            file.write(line)
 
 
 def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
@@ -332,10 +259,6 @@ def started(pid: int) -> str:
         )
         return done.stdout.strip()
     return ""
-
-
-def _write(path: Path, running: Running) -> None:
-    paths.root_of(path).exchange(path, json.dumps(running._asdict()).encode())
 
 
 def _noted(note: Path) -> Running | None:

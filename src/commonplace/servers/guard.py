@@ -18,17 +18,20 @@ from commonplace.base.messages import message
 from commonplace.servers import access
 from commonplace.servers.access import Access, Denied
 from commonplace.servers.api import errors
+from commonplace.servers.local import PREFIX
 
 if TYPE_CHECKING:
     from commonplace.servers.visitors import Visitor, Visitors
 
 ENDPOINT, HEALTH = access.CLIENTS, "/health"
-APART = ("/agents/", "/workspaces/")  # and a name: what is served by itself
+# Headers that name an agent or a workspace to be served by itself, and what its token is derived from.
+APART = {"commonplace-agent": "/agents/", "commonplace-workspace": "/workspaces/"}
 LARGEST = 4 << 20  # bytes of a body
 METHOD = "commonplace.method"  # in the scope of a request: the protocol's method, for the record
 OWN = "commonplace.own"  # there too: whether a page asks that a program of the user let in, on this machine
-PLACE = "commonplace.place"  # there too: the path of what is served by itself, once it is known
-_ALONE = ("host", "origin", "authorization", "cookie")  # headers of which a request has one at most
+PLACE = "commonplace.place"  # there too: what is served by itself, as its token is derived from it
+LOCAL = "commonplace.local"  # there too, as in the state of its connection: the user's own program asks
+_ALONE = ("host", "origin", "authorization", "cookie", *APART)  # headers of which a request has one at most
 Record = Callable[[str], None]
 
 
@@ -65,15 +68,22 @@ class Guard:
             headers = Headers(scope=scope)
             doubled = [name for name in _ALONE if len(headers.getlist(name)) > 1]
             single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
-            place = scope["path"].removesuffix(ENDPOINT)
-            place = place if place.startswith(APART) and place != scope["path"] else ""
+            place = _place(single) if scope["path"] == ENDPOINT else ""
             visitor = self._visitor(scope, single)
             is_open = scope["path"] in self._open or visitor is not None
             is_near = access.is_loopback(access.host_of(single.get("host", "")))
             scope[OWN] = visitor is not None and visitor.is_own and is_near and not self._allowed.anywhere
-            denied = access.denied(
-                self._allowed, single, open_to_all=is_open, place=place, for_clients=scope["path"] == ENDPOINT
-            )
+            if LOCAL in scope.get("state", {}):  # the system says whose program it is
+                scope[LOCAL], denied = True, None
+            elif scope["path"].startswith(PREFIX):
+                denied = Denied(404, "this is for programs of the user, over their socket")
+            else:
+                if place:
+                    scope[PLACE] = place
+                denied = access.denied(
+                    self._allowed, single, open_to_all=is_open, place=place,
+                    for_clients=scope["path"] == ENDPOINT,
+                )  # fmt: skip
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
@@ -82,7 +92,7 @@ class Guard:
             took_ms = (time.perf_counter() - started) * 1000
             # Only names that this program defines are recorded: anything else may be somebody's words.
             is_ours = "route" in scope and not scope.get("path_params")
-            is_known = is_ours or PLACE in scope or scope["path"] in (ENDPOINT, HEALTH)
+            is_known = is_ours or scope["path"] in (ENDPOINT, HEALTH)
             path = scope["path"].strip() if is_known else "-"
             method = f" {scope[METHOD]}" if METHOD in scope else ""
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
@@ -96,6 +106,15 @@ class Guard:
         ):
             return None
         return self._visitors.admit(scope["method"], headers)
+
+
+def _place(headers: Mapping[str, str]) -> str:
+    """Return the agent or the workspace that headers name, such as `/agents/NAME`; empty without one.
+
+    What names both, or no name, leads nowhere.
+    """
+    named = [prefix + headers[name].replace("/", "@") for name, prefix in APART.items() if name in headers]
+    return named[0] if len(named) == 1 else "/@/@" if named else ""
 
 
 def _denial(denied: Denied, path: str) -> Response:

@@ -1,4 +1,4 @@
-"""The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
+"""The application of a server: the protocol at one address for all clients, and the state of health.
 
 Streamable HTTP of the Model Context Protocol. No state is kept between two requests, so there are no sessions
 to end, and the server sends no message unasked, so there is no stream to open: GET and DELETE are refused. A
@@ -28,26 +28,26 @@ from starlette.routing import BaseRoute, Route
 
 from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
-from commonplace.servers import progress, protocol, workers
+from commonplace.servers import progress, protocol
 from commonplace.servers.access import Access
-from commonplace.servers.guard import ENDPOINT, HEALTH, METHOD, PLACE, Guard, Record, Unserved, read_body
-from commonplace.servers.methods import (
-    LANE,
-    METHODS,
-    QUICK,
-    WRITES,
-    Place,
-    Service,
-    is_entry,
-    is_heavy,
-    respond,
-)  # fmt: skip
+from commonplace.servers.guard import (
+    ENDPOINT,
+    HEALTH,
+    LOCAL,
+    METHOD,
+    PLACE,
+    Guard,
+    Record,
+    Unserved,
+    read_body,
+)
+from commonplace.servers.methods import LANE, METHODS, QUICK, WRITES, Service, is_entry, is_heavy, respond
 from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Exchange, Questions, Refusal, mapping
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
+    from commonplace.servers.programs import Services
     from commonplace.servers.visitors import Visitors
-    from commonplace.servers.workers import Workers
 
 MOST_ASKING = 8  # questions to people that wait at once
 LIGHT = 8  # requests that are answered outside the limit of the heavy ones
@@ -57,7 +57,7 @@ _ELICITS, _ASKS_NOBODY = "asks-a-person-", "asks-nobody-"
 _AT_ONCE = (*QUICK, "tools/list", "prompts/list", "resources/templates/list")  # parts of the program
 _SMALL = 1 << 16  # bytes of a body that is read at once
 LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
-_UNNAMED = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
+_UNNAMED = HANDSHAKE[0]  # what a request speaks that does not say
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _STATUS = {
     protocol.PARSE: 400, protocol.INVALID: 400, protocol.PARAMS: 400, protocol.HEADERS: 400,
@@ -67,43 +67,46 @@ Apart = Callable[[str, str], Service]
 
 
 def build(
-    service: Service,
+    service: Service | None,
     allowed: Access,
     record: Record,
     *,
     identity: str = "",
     apart: Apart | None = None,
+    programs: Services | None = None,
     more: Sequence[BaseRoute] = (),
-    beside: Workers | None = None,
     visitors: Visitors | None = None,
     open_to_all: Iterable[str] = (),
 ) -> Starlette:
     """Make the application: the protocol, the state of health, and the routes of `more`.
 
     `identity` is the id that `/health` returns; `record` is called with a line a request, without the words
-    of request and answer. `apart` returns the service of an agent or a workspace by the kind and the name in
-    the address, and raises CommonplaceError if it is not served. Processes of `beside` answer searches when
-    many wait. `visitors` are browsers that are let in below `/api` without the token; paths that are
-    `open_to_all` need no credentials.
+    of request and answer. Clients over the network ask `service`, or that which `apart` returns by the kind
+    and the name in a header, an agent or a workspace; it raises CommonplaceError if that is not served.
+    `programs` are the services for programs of the user, over a Unix socket. `visitors` are browsers that are
+    let in below `/api` without the token; paths that are `open_to_all` need no credentials.
     """
+    endpoints: dict[Service, _Endpoint] = {}
 
-    door, doors = _Door(service, beside), dict[Service, _Door]()
+    def service_of(request: Request) -> Service | None:
+        """Return the service that a request is for. Raises CommonplaceError, ValueError."""
+        if request.scope.get(LOCAL) and programs is not None:
+            return programs.of_program(request.headers)
+        if PLACE not in request.scope:
+            return service
+        _, kind, name = request.scope[PLACE].split("/")
+        return apart(kind, name) if apart is not None else None
 
     async def mcp(request: Request) -> Response:
-        return await _serve(door, request)
-
-    async def mcp_apart(request: Request) -> Response:
-        assert apart is not None
-        names = request.path_params
-        # The guard asked for the token of this very path; a route also takes one with a line end behind it.
-        if request.scope["path"] != f"/{names['kind']}/{names['name']}{ENDPOINT}":
+        found = service
+        if LOCAL in request.scope or PLACE in request.scope:
+            try:
+                found = await anyio.to_thread.run_sync(service_of, request)
+            except (CommonplaceError, ValueError):  # its text may not be for clients
+                found = None
+        if found is None:
             return JSONResponse({"error": "nothing of this name is served"}, 404)
-        try:
-            found = await anyio.to_thread.run_sync(apart, names["kind"], names["name"])
-        except CommonplaceError:  # its text may not be for clients
-            return JSONResponse({"error": "nothing of this name is served"}, 404)
-        request.scope[PLACE] = request.url.path
-        return await _serve(doors.setdefault(found, _Door(found, beside)), request)
+        return await _serve(endpoints.setdefault(found, _Endpoint(found)), request)
 
     async def health(request: Request) -> Response:
         return JSONResponse(
@@ -111,10 +114,7 @@ def build(
             headers={"cache-control": "no-store"},
         )
 
-    routes: list[BaseRoute] = [Route(ENDPOINT, mcp, methods=["POST"])]
-    if apart is not None:
-        routes.append(Route(f"/{{kind:str}}/{{name:str}}{ENDPOINT}", mcp_apart, methods=["POST"]))
-    routes += [Route(HEALTH, health, methods=["GET"]), *more]
+    routes = [Route(ENDPOINT, mcp, methods=["POST"]), Route(HEALTH, health, methods=["GET"]), *more]
     known = frozenset({HEALTH, *open_to_all})
     guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
     return Starlette(routes=routes, middleware=[guard])
@@ -129,15 +129,13 @@ class Job:
         self.wanted = True
 
 
-class _Door:
+class _Endpoint:
     """One service, what its clients have asked for, and the threads that answer it."""
 
-    def __init__(self, service: Service, beside: Workers | None) -> None:
+    def __init__(self, service: Service) -> None:
         self.service, self.questions = service, Questions(MOST_ASKING)
-        self._workers, self._place = beside, service.place
         self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
         self._entries = anyio.CapacityLimiter(WRITES)
-        self._beside = anyio.CapacityLimiter(beside.most) if beside else self.heavy
         self._jobs: dict[tuple[str, type, object], Job] = {}
 
     @contextmanager
@@ -164,41 +162,15 @@ class _Door:
         """Answer a message within the limit of its kind."""
         if mapping(message).get("method") in _AT_ONCE:
             return respond(message, connection, self.service)
-        exchange = Exchange(wanted=lambda: job.wanted)
-        if self._workers and self._place and workers.can_answer(message):
-            if self.heavy.statistics().tasks_waiting >= workers.CROWD:
-                self._workers.start(self._place)
-            if self._workers.is_ready:
-                return await anyio.to_thread.run_sync(
-                    self._answer_beside, self._workers, self._place, message, connection, exchange,
-                    limiter=self._beside,
-                )  # fmt: skip
+        limiter = self.heavy if is_heavy(message) else self.light
         return await anyio.to_thread.run_sync(
-            self.respond, message, connection, exchange,
-            limiter=self._limiter(message),
+            respond, message, connection, self.service, Exchange(wanted=lambda: job.wanted),
+            limiter=self._entries if is_entry(message) else limiter,
         )  # fmt: skip
 
-    def _limiter(self, message: object) -> anyio.CapacityLimiter:
-        if is_entry(message):
-            return self._entries
-        return self.heavy if is_heavy(message) else self.light
 
-    def respond(self, message: object, connection: Connection, exchange: Exchange) -> object | None:
-        """Answer a message here; what it writes, workers find."""
-        answer = respond(message, connection, self.service, exchange)
-        if self._workers and self._workers.is_ready and is_heavy(message):
-            self.service.settle()
-        return answer
-
-    def _answer_beside(
-        self, beside: Workers, place: Place, message: object, connection: Connection, exchange: Exchange
-    ) -> object | None:
-        answer = beside.answer(place, connection, message) if exchange.wanted() else None
-        return answer or respond(message, connection, self.service, exchange)
-
-
-async def _serve(door: _Door, request: Request) -> Response:
-    """Answer one message of the protocol, or a batch."""
+async def _serve(endpoint: _Endpoint, request: Request) -> Response:
+    """Answer one message of the protocol."""
     headers = request.headers
     try:
         body = await read_body(request)
@@ -211,22 +183,25 @@ async def _serve(door: _Door, request: Request) -> Response:
         method = str(mapping(message).get("method"))
         if method in METHODS:
             request.scope[METHOD] = method
-        _check_headers(message, version, headers)
+        if LOCAL not in request.scope:  # `mcp` passes on what a client said to it
+            _check_headers(message, version, headers)
     except Refusal as refusal:
         return _response(protocol.failure(protocol.id_of(message), refusal), _STATUS[refusal.code])
-    if door.questions.hear(message):
+    if endpoint.questions.hear(message):
         return Response(status_code=202)
+    if mapping(message).get("method") == "initialize":
+        endpoint.service.warm_soon()
     if mapping(message).get("method") == "notifications/cancelled":
-        door.cancel(message, headers)
+        endpoint.cancel(message, headers)
     client = protocol.client_name({"name": headers.get(SESSION, "").partition(".")[2]})
     connection = Connection(version if version in HANDSHAKE else _UNNAMED, client)
     may_ask = _may_ask(message, headers)
     if may_ask or _is_followed(message, headers):
         connection.elicits = may_ask
-        events = _events(door, message, connection, version, headers)
+        events = _events(endpoint, message, connection, version, headers)
         return StreamingResponse(events, media_type="text/event-stream")
-    with door.job(message, headers) as job:
-        answer = await while_connected(door.answer(message, connection, job), request, is_heavy(message))
+    with endpoint.job(message, headers) as job:
+        answer = await while_connected(endpoint.answer(message, connection, job), request, is_heavy(message))
     named: dict[str, str] = {}
     if mapping(message).get("method") == "initialize":
         kind = _ELICITS if connection.elicits else _ASKS_NOBODY
@@ -295,7 +270,7 @@ async def _in_thread(work: Callable[[bytes], object], data: bytes) -> object:
 
 
 async def _events(
-    door: _Door, message: object, connection: Connection, version: str, headers: Mapping[str, str]
+    endpoint: _Endpoint, message: object, connection: Connection, version: str, headers: Mapping[str, str]
 ) -> AsyncIterator[bytes]:
     """Yield questions to a person, progress and then the answer; do no work once the client is gone."""
     loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
@@ -303,23 +278,23 @@ async def _events(
     def send(event: object) -> None:
         loop.call_soon_threadsafe(messages.put_nowait, event)
 
-    with door.job(message, headers) as job:
+    with endpoint.job(message, headers) as job:
 
         def ask(text: str, code: str) -> Said:
-            answer = door.questions.ask(text, version, send, lambda: job.wanted)
+            answer = endpoint.questions.ask(text, version, send, lambda: job.wanted)
             return answer if job.wanted else "cancel"
 
         exchange = Exchange(ask, send, lambda: job.wanted)
 
         def work() -> None:
-            answer = door.respond(message, connection, exchange)
+            answer = respond(message, connection, endpoint.service, exchange)
             with suppress(RuntimeError):  # the loop has ended meanwhile
                 send(answer)
 
         if connection.elicits:  # a person takes longer than the limited threads are to be held
             threading.Thread(target=work, name="commonplace-asking", daemon=True).start()
         else:
-            working = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=door.heavy))
+            working = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=endpoint.heavy))
             working.add_done_callback(_forget)
         while True:
             try:

@@ -1,12 +1,9 @@
-"""The way from a program of this user to the server of a workspace: a Unix socket closed to other users.
+"""The way from a program of this user to the server of a workspace: HTTP over a Unix socket closed to others.
 
 The name of a socket encodes its program, its workspace, and its environment: a server of another version, or
-one that was started with other settings, is never called by mistake. A caller
-needs no part of the engine, so that a hook costs what starting Python costs.
-
-A connection begins with one line of JSON: the name of a handler (`door`), the real path of a workspace, the
-agent, and a request. A handler answers with one line; `mcp` with a line, and then the Model Context
-Protocol as over standard input and output.
+one that was started with other settings, is never called by mistake. A caller needs no part of the engine and
+no HTTP library, so that a hook costs what starting Python costs. Requests are of HTTP/1.0: an answer
+ends with its connection.
 """
 
 from __future__ import annotations
@@ -24,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-LONGEST = 4 << 20  # bytes of a call, and of an answer
+LONGEST = 4 << 20  # bytes of a request, and of an answer
+MCP = "/mcp"
+PREFIX = "/local/"  # of the paths that are answered over the socket alone
 START_WAIT_S = 15.0  # for a server that was started to listen
 _PAUSE_S = 0.01
 _LONGEST_NAME = 103  # bytes of the path of a socket on macOS; Linux takes 107
@@ -74,7 +73,7 @@ def _digest(texts: list[str]) -> str:
 
 def _environment() -> list[str]:
     """The program and the variables that its answers depend on."""
-    own = [__version__, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), sys.prefix]
+    own = ["http", __version__, os.path.dirname(os.path.dirname(os.path.abspath(__file__))), sys.prefix]
     for name in sorted(os.environ):
         of_ours = name.startswith((_PREFIX, "XDG_")) and name not in _NOT
         if of_ours or name in _NAMES or name.endswith(_SUFFIXES):
@@ -152,75 +151,72 @@ def reach(path: str, wait_s: float) -> _socket.socket | None:
 
 def is_own(connection: _socket.socket) -> bool:
     """Tell whether the program at the other end is this user's, as far as the system says who it is."""
+    peer = peer_of(connection)
+    return peer is None or peer[1] == os.geteuid()
+
+
+def peer_of(connection: _socket.socket) -> tuple[int, int] | None:
+    """Return process and user at the other end; None where only the folder of the socket keeps others out."""
     try:
         from _socket import SO_PEERCRED, SOL_SOCKET
 
         credentials = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)  # pid, uid, gid (unix(7))
     except (ImportError, OSError):
-        return True  # the folder of the socket is closed to others
-    return int.from_bytes(credentials[4:8], sys.byteorder) == os.geteuid()
+        return None
+    pid, uid = (int.from_bytes(credentials[at : at + 4], sys.byteorder) for at in (0, 4))
+    return pid, uid
 
 
-def line(door: str, root: str, agent: str, request: Mapping[str, Any]) -> bytes:
-    """Return the line that a connection begins with."""
-    import json
-
-    return line_of(door, root, agent, json.dumps(request).encode())
-
-
-def line_of(door: str, root: str, agent: str, request: bytes) -> bytes:
-    """Return that line with a request that is JSON already."""
-    names = ", ".join(map(_quoted, (door, os.path.realpath(root), agent)))
-    return b"[" + names.encode() + b", " + request + b"]\n"
-
-
-def _quoted(text: str) -> str:
-    """A text as JSON; the library for it costs a start 5 ms."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    import json
-
-    return json.dumps(text)
+def send(
+    connection: _socket.socket, path: str, agent: str, body: bytes, headers: Mapping[str, str] | None = None
+) -> None:
+    """Send a request with a JSON body as an agent. Raises OSError."""
+    sent = {
+        "host": "localhost", "content-type": "application/json", "content-length": str(len(body)),
+        "commonplace-agent": agent if agent.isascii() and agent.isprintable() else "?", **(headers or {}),
+    }  # fmt: skip
+    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    connection.sendall(f"POST {path} HTTP/1.0\r\n{lines}\r\n".encode() + body)
 
 
-def exchange(connection: _socket.socket, sent: bytes, wait_s: float) -> bytes:
-    """Send a line and return the answer to it, a line too; the connection is closed. Raises Unanswered."""
+def exchange(connection: _socket.socket, path: str, agent: str, body: bytes, wait_s: float) -> bytes:
+    """Send a request and return the body of the answer; the connection is closed. Raises Unanswered."""
     end = time.monotonic() + wait_s
     try:
         connection.settimeout(wait_s)
-        connection.sendall(sent)
+        send(connection, path, agent, body)
         data = bytearray()
-        while not data.endswith(b"\n"):
-            connection.settimeout(max(0.001, end - time.monotonic()))
-            part = connection.recv(1 << 16)
-            if not part:
-                raise Unanswered("the server ended")
+        while part := connection.recv(1 << 16):
             data += part
-        return bytes(data)
+            connection.settimeout(max(0.001, end - time.monotonic()))
     except OSError as error:
         raise Unanswered(str(error)) from error
     finally:
         connection.close()
+    head, _, answer = bytes(data).partition(b"\r\n\r\n")
+    if head[9:12] != b"200" or b"content-length: %d\r\n" % len(answer) not in head + b"\r\n":
+        raise Unanswered("the server ended" if not head else f"the server answered {head[9:12].decode()}")
+    return answer
 
 
-def ask(connection: _socket.socket, sent: bytes, wait_s: float) -> Any:  # noqa: ANN401 - the handler's answer
-    """Send a line and return the answer, read as JSON. Raises Unanswered."""
+def ask(connection: _socket.socket, name: str, agent: str, request: Mapping[str, Any], wait_s: float) -> Any:  # noqa: ANN401 - the handler's answer
+    """Send a request to a handler below `PREFIX` and return the answer, read as JSON. Raises Unanswered."""
     import json
 
     try:
-        return json.loads(exchange(connection, sent, wait_s))
+        return json.loads(exchange(connection, PREFIX + name, agent, json.dumps(request).encode(), wait_s))
     except ValueError as error:
         raise Unanswered(str(error)) from error
 
 
 def call(
-    root: str | os.PathLike[str], door: str, agent: str, request: Mapping[str, Any], wait_s: float
+    root: str | os.PathLike[str], name: str, agent: str, request: Mapping[str, Any], wait_s: float
 ) -> Any:  # noqa: ANN401
     """Ask the server of a workspace, if one runs. Raises Unanswered."""
     connection = connect(root)
     if connection is None:
         raise Unanswered("no server runs")
-    return ask(connection, line(door, os.fspath(root), agent, request), wait_s)
+    return ask(connection, name, agent, request, wait_s)
 
 
 # --- starting one ---------------------------------------------------------------------------------------

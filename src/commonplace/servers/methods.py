@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from commonplace import __version__
 from commonplace.base import heap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers import completion, resources
-from commonplace.servers.backlog import Backlog
 from commonplace.servers.progress import reported
 from commonplace.servers.prompts import PROMPTS
 from commonplace.servers.protocol import (
     ALONE,
-    BATCHED,
     HANDSHAKE,
     INTERNAL,
-    INVALID,
     MODERN,
-    MOST_IN_BATCH,
     NO_METHOD,
     NO_RESOURCE,
     PARAMS,
@@ -55,16 +51,9 @@ if TYPE_CHECKING:
 
 # The limit of heavy messages, such as searches; light ones, such as reading a note, need not pass it.
 LANE = max(2, os.cpu_count() or 2)
+Work = Callable[[], object]
 WRITES = 16  # entries that are written at once: those that wait share a write
 _LIGHT = ("memory_get", "memory_timeline", "memory_status")
-
-
-class Place(NamedTuple):
-    """How another process makes the same service: by way of which workspace, as whom, and with what."""
-
-    root: str
-    agent: str
-    asked: Mapping[str, Any]
 
 
 class Service:
@@ -80,7 +69,6 @@ class Service:
         stamp: Callable[[], object] = lambda: None,
         *,
         structured: bool = False,
-        place: Place | None = None,
     ) -> None:
         """Serve the memory that `open_memory` opens.
 
@@ -88,13 +76,14 @@ class Service:
         differs from its last value, as after a settings file changed, the memory is opened anew. With
         `structured` tools answer with JSON and text; some clients show their models the JSON instead.
         """
-        self.agent, self.tell, self.structured, self.place = agent, tell, structured, place
+        self.agent, self.tell, self.structured = agent, tell, structured
         self.lane, self.entries = threading.BoundedSemaphore(LANE), threading.BoundedSemaphore(WRITES)
         self._open, self._stamp, self._lock = open_memory, stamp, threading.Lock()
         self._memory: Memory | None = None
         self._opened: object = None
         self._events: ClientEvents | None = None
-        self._backlog = Backlog(tell)
+        self._works: dict[Work, None] = {}  # that wait
+        self._works_lock, self._is_working = threading.Lock(), False
         self._warmed = threading.Event()
         self._warming = threading.Lock()
 
@@ -123,7 +112,7 @@ class Service:
         memory = self.memory
         with self._lock:
             if self._events is None or self._events.memory is not memory:
-                self._events = ClientEvents(memory, self.agent, later=self._backlog.add)
+                self._events = ClientEvents(memory, self.agent, later=self.later)
             return self._events
 
     def reopen(self) -> Memory:
@@ -138,18 +127,40 @@ class Service:
                 self._memory.close()
                 self._memory = None
 
-    def settle(self) -> None:
-        """Bring into the index what was just written, for other processes that answer from it."""
-        from commonplace.memory import refresh
+    def later(self, work: Work) -> None:
+        """Run a hashable work soon, after those before it; one that equals a waiting work is not added again.
 
-        with suppress(CommonplaceError):  # the next question compares the files again
-            refresh(self.memory)
+        Daemon threads end with the process, so works must be of the kind that a later process can take up.
+        """
+        with self._works_lock:
+            self._works[work] = None
+            if self._is_working:
+                return
+            self._is_working = True
+        threading.Thread(target=self._work, name="commonplace-later", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._works_lock:
+                if not self._works:
+                    self._is_working = False
+                    return
+                work = next(iter(self._works))
+                del self._works[work]
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - its words may be those of a tool, and a log keeps them
+                self.tell(f"{type(error).__name__} while an event of a client was noted")
 
     def is_warm(self, wait_s: float) -> bool:
         """Return True if `warm` is done within so many seconds; start it if necessary."""
+        self.warm_soon()
+        return self._warmed.wait(wait_s)
+
+    def warm_soon(self) -> None:
+        """Call `warm` in a thread, if that was not done."""
         if not self._warmed.is_set():
             threading.Thread(target=self.warm, name="commonplace-warm", daemon=True).start()
-        return self._warmed.wait(wait_s)
 
     def warm(self) -> None:
         """Load the program, the index and a local model, so that the first question need not wait for them.
@@ -198,12 +209,9 @@ class Offered(NamedTuple):
 
 
 def is_heavy(message: object) -> bool:
-    """Return True if a message, or one of a batch, takes long to answer: if it searches or writes."""
-    for one in message if isinstance(message, list) else [message]:
-        method, name = mapping(one).get("method"), mapping(one, "params").get("name")
-        if method == "prompts/get" or (method == "tools/call" and name not in _LIGHT):
-            return True
-    return False
+    """Return True if a message takes long to answer: if it searches or writes."""
+    method, name = mapping(message).get("method"), mapping(message, "params").get("name")
+    return method == "prompts/get" or (method == "tools/call" and name not in _LIGHT)
 
 
 def is_entry(message: object) -> bool:
@@ -214,20 +222,8 @@ def is_entry(message: object) -> bool:
 
 def respond(
     message: object, connection: Connection, service: Service, exchange: Exchange = ALONE
-) -> object | None:
-    """Answer a message, or each of a batch; None if no answer is due."""
-    if not isinstance(message, list):
-        return _answer(message, connection, service, exchange)
-    if connection.version not in BATCHED:
-        return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
-    if not 0 < len(message) <= MOST_IN_BATCH:
-        return failure(None, Refusal(INVALID, f"a batch holds 1 to {MOST_IN_BATCH} messages"))
-    alone = exchange._replace(ask=None)
-    return list(filter(None, (_answer(one, connection, service, alone) for one in message))) or None
-
-
-def _answer(message: object, connection: Connection, service: Service, exchange: Exchange) -> Result | None:
-    """Answer one message; None for a notification. Any error becomes an answer, too."""
+) -> Result | None:
+    """Answer a message; None if no answer is due. Any error becomes an answer, too."""
     try:
         request = read(message, connection, exchange)
         if request is None or request.id is None:
@@ -276,11 +272,7 @@ def _initialize(service: Service, request: Request) -> Result:
     connection.version = str(version) if version in HANDSHAKE else HANDSHAKE[-1]
     connection.client = client_name(request.params.get("clientInfo"))
     connection.elicits = elicits(request.params.get("capabilities"))
-    capabilities = (
-        {**CAPABILITIES, "resources": {"listChanged": True}} if connection.announces else CAPABILITIES
-    )
-    about = {**_ABOUT, "capabilities": capabilities}
-    return {"protocolVersion": connection.version, "serverInfo": service.info, **about}
+    return {"protocolVersion": connection.version, "serverInfo": service.info, **_ABOUT}
 
 
 def _required(request: Request, name: str) -> str:

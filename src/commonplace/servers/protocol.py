@@ -25,10 +25,8 @@ from commonplace.base.tuples import NamedTuple
 if TYPE_CHECKING:
     from commonplace.agent.answers import Ask, Said
 
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+HANDSHAKE = ("2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
-BATCHED = HANDSHAKE[:2]  # revisions with batches: 2025-06-18 took them out again
-MOST_IN_BATCH = 50
 
 PARSE, INVALID, NO_METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE, HEADERS, VERSION = -32002, -32020, -32022
@@ -58,15 +56,11 @@ class InputRequired(Exception):
 
 @dataclass(slots=True)
 class Connection:
-    """The result of a handshake: the revision, the name of the client, whether it asks people.
-
-    `announces` says that the transport can tell the client of changes unasked.
-    """
+    """The result of a handshake: the revision, the name of the client, whether it asks people."""
 
     version: str = ""
     client: str = ""
     elicits: bool = False
-    announces: bool = False
 
 
 class Exchange(NamedTuple):

@@ -1,233 +1,240 @@
-"""`mcp` as a thin relay between a client and the warm server of the workspace.
+"""`mcp` as a thin relay: each message of a client on standard input is a request to the warm server.
 
-A server may end while its client lives: it was killed, or another one took its place. The relay then finds
-or starts another, repeats the client's handshake there, and repeats the pending requests. A call that may
-have written something is not repeated: its client learns that it may or may not have been done.
+The server keeps no state between two requests, so one that was killed, or that another took the place of, is
+replaced by a new one in the middle of a conversation. A call that may have written something is not repeated:
+its client learns that it may or may not have been done.
 """
 
 from __future__ import annotations
 
-import _socket
 import json
 import os
-import select
 import signal
+import socket
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from commonplace.base.errors import ConfigError
 from commonplace.servers import local
 
+if TYPE_CHECKING:
+    import _socket
+
 TERMINATED, INTERRUPTED = 143, 130  # 128 + the signal, as shells report it
-LONGEST = 4 << 20  # bytes of a line that is looked into; longer ones are passed on all the same
-_READY_S = 10.0  # for a server that has taken the connection
-_PART = 1 << 16
-_ATTEMPTS, _PAUSE_S = 5, 0.1  # to connect
-_TOOLS_CALLED, _OPENING, _OPENED = "tools/call", "initialize", "notifications/initialized"
+LONGEST = local.LONGEST  # bytes of a line; a query or an entry has some thousand
+MOST_WAITING = 64  # requests at once; a client that sends more does not read the answers
+DRAIN_S = 10.0  # for what is still being answered when the input ends
+_ATTEMPTS, _PAUSE_S = 3, 0.1  # to ask a server that is just ending
+_TOOLS_CALLED, _OPENING, _CANCELLED = "tools/call", "initialize", "notifications/cancelled"
 _UNDONE = "the server ended before it answered; look whether this was done before you call again"
 _GONE = "the server of this memory ended and cannot be started again"
-_INTERNAL = -32603
+_INVALID, _INTERNAL = -32600, -32603
+Connect = Callable[[], "_socket.socket | None"]
 
 
-def serve(root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> int | None:
+def serve(connect: Connect, agent: str, asked: Mapping[str, Any]) -> int | None:
     """Relay the client at the other end of standard input until that ends; return the exit code.
 
-    Return None without a running server; with `start`, if it cannot be started. `asked` are further fields of
-    the request to the server. Raises ConfigError if it cannot be served.
+    `connect` returns a connection to the server, started if necessary. Return None without a server. `asked`
+    are further fields of the request. Raises ConfigError if what it asks for cannot be served.
     """
-    relay = Relay(root, agent, asked, start=start)
-    if not relay.connect():
+    connection = connect()
+    if connection is None:
         return None
+    relay = Relay(connect, agent, asked, sink=os.dup(1))
+    relay.introduce(connection)
     for number, code in ((signal.SIGTERM, TERMINATED), (signal.SIGINT, INTERRUPTED)):
         signal.signal(number, lambda *_, code=code: os._exit(code))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a server that this program started may end before it
+    # Standard output is for the protocol alone: what else is printed goes to errors.
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.set_blocking(0, True)  # a client may have left its end of the pipe otherwise
-    relay.run()
+    with os.fdopen(0, "rb", closefd=False) as source:
+        relay.run(source)
     return 0
 
 
+class Ended(Exception):
+    """The server ended before it had answered."""
+
+
 class Relay:
-    """One client and the server that it is connected to."""
+    """One client, and the requests that are not answered yet."""
 
-    def __init__(self, root: str, agent: str, asked: Mapping[str, Any], *, start: bool) -> None:
-        """Bind to a workspace; with `start`, start a server if it does not run."""
-        self._hello = local.line("mcp", root, agent, asked)
-        self._root = root
-        self._start = start
-        self._server: _socket.socket | None = None
-        self._rest = b""  # of what the server sent: the beginning of a line
-        self._greeting = b""  # the line with which the client opened the connection
-        self._waiting: dict[str, bytes] = {}  # lines that are not answered yet, by the id as JSON
-        self._is_greeted = False
-        self._is_long = False  # whether the beginning of a line was passed on already
-        self._greets_again = ""  # the id of a repeated greeting, whose answer the client has
+    def __init__(self, connect: Connect, agent: str, asked: Mapping[str, Any], *, sink: int) -> None:
+        """Write to the descriptor `sink`; for the others see `serve`."""
+        self._connect, self._agent, self._sink = connect, agent, sink
+        self._headers = {
+            "accept": "application/json, text/event-stream", "commonplace-asked": json.dumps(asked),
+        }  # fmt: skip
+        self._writing, self._changed = threading.Lock(), threading.Condition()
+        self._waiting: dict[object, bool] = {}  # requests by number: whether the answer is wanted
+        self._ids: dict[str, int] = {}  # the numbers of requests by their ids, as JSON
+        self._number = 0
 
-    def connect(self) -> bool:
-        """Connect to a server, or to a new one. Raises ConfigError for what cannot be an agent."""
-        for _ in range(_ATTEMPTS):
-            connect = local.connect_or_launch if self._start else local.connect
-            connection = connect(self._root)
-            if connection is None:
-                return False
-            answer = self._introduced(connection)
-            if "ready" in answer:
-                self._server, self._rest = connection, b""
-                return True
-            connection.close()
-            if "error" in answer:
-                raise ConfigError("agent", answer["error"])
-            time.sleep(_PAUSE_S)  # a server that is just ending
-        return False
-
-    def _introduced(self, connection: _socket.socket) -> dict[str, Any]:
-        """Send the opening request and return the server's answer; empty if the connection ends instead."""
+    def introduce(self, connection: _socket.socket) -> None:
+        """Ask whether the server serves this agent. Raises ConfigError with its reason if not."""
         try:
-            connection.settimeout(_READY_S)
-            connection.sendall(self._hello)
-            line = b""
-            while not line.endswith(b"\n"):  # a byte at a time: what follows is the protocol
-                part = connection.recv(1)
-                if not part:
-                    return {}
-                line += part
-            connection.settimeout(None)
-            answer: dict[str, Any] = json.loads(line)
-        except (OSError, ValueError):
-            return {}
-        return answer
+            answer = b"".join(
+                self._heard(connection, f"{local.PREFIX}ready", b"{}", None, local.START_WAIT_S)
+            )
+        except (OSError, Ended):
+            return  # the first request meets it
+        reason = (_parsed(answer) or {}).get("error")
+        if isinstance(reason, str):
+            raise ConfigError("agent", reason)
 
-    def run(self) -> None:
-        """Pass on what comes, both ways, until the client is done."""
-        pending, is_open = b"", True
-        while is_open:
-            sources = [0] if self._server is None else [0, self._server.fileno()]
-            ready = select.select(sources, [], [])[0]
-            if ready != [0] and not self._hear():
-                self._renew()
-            if 0 in ready:
-                part = os.read(0, _PART)
-                is_open = bool(part)
-                *lines, pending = (pending + part).split(b"\n")
-                for line in lines if is_open else [*lines, pending]:
-                    self._tell(line)
-                if len(pending) > LONGEST:  # the server refuses it when it has ended; here it is not kept
-                    self._send(pending)
-                    pending, self._is_long = b"", True
-        if self._server is not None:
-            with suppress(OSError):
-                self._server.shutdown(_socket.SHUT_WR)  # it finishes what it is answering
-                while self._hear():
-                    pass
-            self._server.close()
+    def run(self, source: IO[bytes]) -> None:
+        """Pass messages on until the input ends, and wait for what is being answered."""
+        while line := source.readline(LONGEST + 1):
+            if len(line) > LONGEST:
+                while line and not line.endswith(b"\n"):
+                    line = source.readline(LONGEST)
+                self._write(_failure(None, f"a message has {LONGEST:,} bytes at most", _INVALID))
+            elif line.strip():
+                self._take(line.strip())
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting, DRAIN_S)
 
-    # --- from the client --------------------------------------------------------------------------------
-
-    def _tell(self, line: bytes) -> None:
-        """Pass a line on, and note what is to be answered."""
-        if self._is_long:
-            self._is_long = False
-            self._send(line + b"\n")
-            return
-        if not line.strip():
-            return
-        if self._server is None and not self._reconnect():
-            _write(_failure(_id_of(_parsed(line)), _GONE))
-            return
+    def _take(self, line: bytes) -> None:
+        """Send a message, a request from a thread of its own."""
         message = _parsed(line)
-        if isinstance(message, dict) and "method" in message and "id" in message:
-            self._waiting[_id_of(message)] = line
-            if message["method"] == _OPENING:
-                self._greeting = line
-        self._send(line + b"\n")
+        if message is None or "method" not in message or message["method"] == _OPENING:
+            self._ask(message or {}, line, 0)
+        elif "id" not in message:
+            if message["method"] == _CANCELLED:
+                self._cancel(message)
+            self._ask(message, line, 0)
+        elif len(self._waiting) >= MOST_WAITING:
+            self._write(_failure(message["id"], "too many messages at once"))
+        else:
+            self._number += 1
+            with self._changed:
+                self._waiting[self._number] = True
+                self._ids[json.dumps(message["id"])] = self._number
+            arguments = message, line, self._number
+            threading.Thread(
+                target=self._ask_aside, args=arguments, name="commonplace-mcp", daemon=True
+            ).start()
 
-    def _send(self, data: bytes) -> None:
-        """Send bytes to the server; one that ended is noticed where its answers come from."""
-        if self._server is not None:
-            with suppress(OSError):
-                self._server.sendall(data)
-
-    # --- from the server --------------------------------------------------------------------------------
-
-    def _hear(self) -> bool:
-        """Pass on what the server says; False where it ended."""
-        assert self._server is not None
-        try:
-            part = self._server.recv(_PART)
-        except OSError:
-            return False
-        *lines, self._rest = (self._rest + part).split(b"\n")
-        for line in lines:
-            message = _parsed(line)
-            id_ = _id_of(message) if isinstance(message, dict) and "method" not in message else ""
-            if id_ and id_ == self._greets_again:
-                self._greets_again = ""
-                continue
-            asked = self._waiting.pop(id_, None)
-            self._is_greeted = self._is_greeted or (asked is not None and asked is self._greeting)
-            _write(line)
-        return bool(part)
-
-    def _renew(self) -> None:
-        """Go on with another server: greet it as the client did, and repeat requests that allow it."""
-        assert self._server is not None
-        self._server.close()
-        self._server = None
-        waiting, self._waiting = self._waiting, {}
-        again = self._reconnect()
-        for id_, line in waiting.items():
-            if again and self._may_repeat(_parsed(line)):
-                self._tell(line)
-            else:
-                _write(_failure(id_, _UNDONE if again else _GONE))
-
-    def _reconnect(self) -> bool:
-        try:
-            if not self.connect():
-                return False
-        except ConfigError:
-            return False
-        if self._is_greeted:
-            assert self._server is not None
-            self._greets_again = _id_of(_parsed(self._greeting))
-            opened = json.dumps({"jsonrpc": "2.0", "method": _OPENED}).encode()
-            with suppress(OSError):
-                self._server.sendall(self._greeting + b"\n" + opened + b"\n")
-        return True
-
-    def _may_repeat(self, message: Any) -> bool:  # noqa: ANN401 - JSON
-        if not isinstance(message, dict) or message.get("method") != _TOOLS_CALLED:
-            return isinstance(message, dict)
-        from commonplace.agent import tools  # only where a server ended
-
+    def _cancel(self, message: Mapping[str, Any]) -> None:
+        """Want the answer to a request no more; the server ends the request where it next looks."""
         params = message.get("params")
-        tool = tools.find(str(params.get("name"))) if isinstance(params, dict) else None
-        return tool is not None and tool.read_only
+        id_ = json.dumps(params.get("requestId")) if isinstance(params, dict) else ""
+        with self._changed:
+            if (number := self._ids.get(id_)) in self._waiting:
+                self._waiting[number] = False
+
+    def _ask_aside(self, message: Mapping[str, Any], line: bytes, number: int) -> None:
+        try:
+            self._ask(message, line, number)
+        finally:
+            with self._changed:
+                del self._waiting[number]
+                self._changed.notify_all()
+
+    def _ask(self, message: Mapping[str, Any], line: bytes, number: int) -> None:
+        """Send a message to the server, and its answers to the client."""
+        for _ in range(_ATTEMPTS):
+            connection = self._connect()
+            if connection is None:
+                self._write(_failure(message.get("id"), _GONE), number)
+                return
+            try:
+                for answer in self._heard(connection, local.MCP, line, message.get("id")):
+                    self._write(answer, number)
+                return
+            except (OSError, Ended):
+                if "id" in message and not _may_repeat(message):
+                    self._write(_failure(message["id"], _UNDONE), number)
+                    return
+            time.sleep(_PAUSE_S)
+        self._write(_failure(message.get("id"), _GONE), number)
+
+    def _heard(
+        self,
+        connection: _socket.socket,
+        path: str,
+        body: bytes,
+        id_: object = None,
+        wait_s: float | None = None,
+    ) -> Iterator[bytes]:
+        """Send a request and yield what the server answers, message by message. Raises OSError, Ended."""
+        with socket.socket(fileno=connection.detach()) as channel, channel.makefile("rb") as stream:
+            channel.settimeout(wait_s)
+            local.send(channel, path, self._agent, body, self._headers)
+            status = stream.readline()[9:12].decode()
+            head = dict(map(_header, iter(stream.readline, b"\r\n"))) if status else {}
+            if head.get("content-type", "").startswith("text/event-stream"):
+                yield from _events(stream)
+                return
+            answer = stream.read()
+        if head.get("content-length") != str(len(answer)):
+            raise Ended
+        message = _parsed(answer) or {}
+        if "mcp-session-id" in head:
+            self._headers["mcp-session-id"] = head["mcp-session-id"]
+            self._headers["mcp-protocol-version"] = str(message.get("result", {}).get("protocolVersion"))
+        if answer and path == local.MCP and "jsonrpc" not in message:
+            answer = _failure(id_, f"the server refused this ({status})")
+        if answer:
+            yield answer
+
+    def _write(self, line: bytes, number: int = 0) -> None:
+        """Write a message to the client, unless it is for a request that was cancelled."""
+        data = memoryview(line + b"\n")
+        with self._writing, suppress(OSError):  # a client that went away is noticed where its input ends
+            while data and self._waiting.get(number, True):
+                data = data[os.write(self._sink, data) :]
 
 
-def _parsed(line: bytes) -> Any:  # noqa: ANN401 - JSON
-    """Return a message; None for a line that is not JSON, or is too long to look into."""
+def _header(line: bytes) -> tuple[str, str]:
+    """Return name and value of a header. Raises Ended where it is cut off."""
+    if not line.endswith(b"\r\n"):
+        raise Ended
+    name, _, value = line.decode("latin-1").partition(":")
+    return name.lower(), value.strip()
+
+
+def _events(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the messages of a stream of events up to the answer. Raises Ended without one."""
+    for line in stream:
+        if line.startswith(b"data: ") and line.endswith(b"\n"):
+            message = line[6:-1]
+            yield message
+            if "method" not in (_parsed(message) or {}):
+                return
+    raise Ended
+
+
+def _may_repeat(message: Mapping[str, Any]) -> bool:
+    """Return True for a request that changes nothing."""
+    if message["method"] != _TOOLS_CALLED:
+        return True
+    from commonplace.agent import tools  # only where a server ended
+
+    params = message.get("params")
+    tool = tools.find(str(params.get("name"))) if isinstance(params, dict) else None
+    return tool is not None and tool.read_only
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Return a message; None for a line that is not an object of JSON."""
     try:
-        return json.loads(line) if len(line) <= LONGEST else None
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    return message if isinstance(message, dict) else None
 
 
-def _id_of(message: Any) -> str:  # noqa: ANN401 - JSON
-    """Return the id of a message as JSON, so that 1 and "1" differ; empty if it is missing."""
-    id_ = message.get("id") if isinstance(message, dict) else None
-    return json.dumps(id_) if isinstance(id_, int | str) and not isinstance(id_, bool) else ""
-
-
-def _failure(id_: str, why: str) -> bytes:
-    error = {"jsonrpc": "2.0", "id": json.loads(id_ or "null"), "error": {"code": _INTERNAL, "message": why}}
+def _failure(id_: object, why: str, code: int = _INTERNAL) -> bytes:
+    """Return an error as the answer to a request."""
+    known = id_ if isinstance(id_, int | str) and not isinstance(id_, bool) else None
+    error = {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": why}}
     return json.dumps(error).encode()
-
-
-def _write(line: bytes) -> None:
-    """Write a line to the client; one that went away is noticed where its input ends."""
-    data = memoryview(line + b"\n")
-    with suppress(BrokenPipeError):
-        while data:
-            data = data[os.write(1, data) :]

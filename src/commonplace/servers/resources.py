@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from commonplace.types import Excerpt
 
 MOST_CHARACTERS = 250_000  # of a note in one message
-CHANGED = "notifications/resources/list_changed"
 SCHEME = "commonplace://"
 MARKDOWN = "text/markdown"
 TEMPLATE = {
@@ -30,11 +29,6 @@ TEMPLATE = {
     "description": "A note: its collection, and its path in it. The workspace's own collection is `memory`.",
     "mimeType": MARKDOWN,
 }
-
-
-def names(workspace: Workspace) -> list[str]:
-    """Return the addresses of what is listed, by which a change of the list is known."""
-    return [str(one["uri"]) for one in listed(workspace)]
 
 
 def listed(workspace: Workspace) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""A server from its address to its end: bound, recorded, warmed, and ended with what it was doing done.
+"""A server from its sockets to its end: bound, recorded, warmed, and ended with what it was doing done.
 
-A client that opens connections without completing a request would hold them, and their descriptors, for ever.
-So the number of open connections is bounded, and the time in which a request must arrive; if there are
-too many, the one that has waited longest for its request makes room.
+One application is served over the Unix socket of a workspace and, where somebody asks for that, over TCP. A
+client that opens connections without completing a request would hold them, and their descriptors, for ever:
+so their number is bounded, and the time in which a request must arrive.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -33,23 +32,27 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.agent.remedies import WORDS
-from commonplace.base import paths, remedies
-from commonplace.base.errors import ConfigError
+from commonplace.base import locks, paths, remedies
+from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.servers import access, daemon, http
+from commonplace.servers import access, daemon, http, local, programs
 from commonplace.servers.access import Access
-from commonplace.servers.api import site
 from commonplace.servers.daemon import Running
+from commonplace.servers.guard import LOCAL
 from commonplace.servers.methods import Service
-from commonplace.servers.workers import Workers
+from commonplace.servers.programs import Handler, Services
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from commonplace.servers.api.operations import Examine
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
+IDLE_S = 20 * 60.0  # without a request, after which a server ends that a program started
+_TAKES_S = 20.0  # for a server that ends to give its socket to the next one
 _WAITING = 128  # connections that are not accepted yet
 
 
@@ -71,7 +74,16 @@ class Address(NamedTuple):
     part: str = ""
 
 
+class Served(NamedTuple):
+    """The memories that a server serves by way of one workspace, and the handlers of programs' requests."""
+
+    root: str
+    services: Services
+    handlers: Mapping[str, Handler]
+
+
 def serve(
+    served: Served,
     service: Service,
     address: Address,
     workspace: Workspace,
@@ -79,88 +91,99 @@ def serve(
     detached: bool = False,
     tell: Callable[[Running], None],
     apart: http.Apart | None = None,
-    beside: Workers | None = None,
     asked: Mapping[str, Any] | None = None,
     examine: Examine = lambda online: (),
 ) -> None:
-    """Serve until a signal comes; `tell` is called once clients can connect. Further arguments are those of
-    `http.build` and of `api.site`.
+    """Serve over TCP, and to programs over the Unix socket, until a signal comes.
 
-    `asked` is recorded with the server. Raises ConfigError, with a remedy, if it cannot be served.
+    `tell` is called once clients can connect. Clients over the network ask `service`; `apart` is that of
+    `http.build`, `examine` of `api.site`. `asked` is recorded with the server. Raises ConfigError, with a
+    remedy, if it cannot be served.
     """
+    from commonplace.servers.api import site
+
     daemon.check_alone(workspace, new_token=address.anew)
     place = "" if address.open else address.own_token
     if not address.open and (address.token_file or os.environ.get(access.TOKEN_VARIABLE, "").strip()):
         place = address.token_file or f"${access.TOKEN_VARIABLE}"
-    with listening(address) as (bound, beyond):
+    with ExitStack() as held:
+        signals = held.enter_context(_signals())  # also those that come before the server serves
+        bound, beyond = held.enter_context(listening(address))
         if beyond and not place:
             remedy = "serve it with a token, without --no-token and with server.require_token on"
             raise ConfigError("server.host", f"{address.host} is reached from elsewhere: {remedy}")
         host, port = bound.getsockname()[:2]
-        since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
-        pid = os.getpid()
-        part = address.part if place not in ("", address.own_token) else ""
         running = Running(
-            pid,
-            daemon.started(pid),
+            os.getpid(),
+            daemon.started(os.getpid()),
             secrets.token_hex(8),
             host,
             port,
-            since,
+            f"{datetime.now():%Y-%m-%d %H:%M:%S}",
             place,
             asked,
-            part,
+            address.part if place not in ("", address.own_token) else "",
             key=secrets.token_urlsafe(32),
         )
         log, record = logging.getLogger("commonplace.server"), _record(workspace) if detached else None
+        held.enter_context(daemon.registered(workspace, running))
+        own = held.enter_context(listening_to_programs(served.root, waits=True))
+        token = _token(address, place)  # here, so that two starts at once do not make two
+        allowed = Access(token, access.names(address.hosts), beyond)
+        _log(record)
+        service.warm_soon()
+        pages = site.build(service, examine=examine, cookie=f"commonplace-{port}", key=running.key)
+        below = programs.routes(
+            served.services, served.handlers, lambda by_hand: server.end() if by_hand else None, idles=False
+        )
+        application = http.build(
+            service, allowed, log.info, identity=running.id, apart=apart, programs=served.services,
+            more=[*below, *pages.routes], visitors=pages.visitors, open_to_all=pages.open_to_all,
+        )  # fmt: skip
+        server = Server(application, signals, lambda: tell(running), pages.feed.close)
+        if detached:  # in the foreground `tell` says so
+            log.info("serving at %s", running.url)
+        with remedies.spoken(WORDS):
+            server.run([bound, *own])
+        log.info("ended" + (f" by {signal.Signals(signals[0]).name}" if signals else ""))
+    served.services.close()
 
-        def restored() -> None:
-            if record is not None:
-                for handler in log.handlers:
-                    handler.close()  # the former file has been removed: a new one is opened for the next line
-                leave_terminal(_record(workspace))
-            log.info("noted again at %s: what was noted had been removed", running.url)
 
-        def lost() -> None:
-            log.info("another server serves this workspace: ending")
-            os.kill(os.getpid(), signal.SIGTERM)
+def serve_programs(served: Served, *, idle_s: float = IDLE_S) -> bool:
+    """Serve programs of the user until idle, or the workspace is gone; False if it cannot have the socket."""
+    with _signals() as signals, listening_to_programs(served.root) as own:
+        if not own:
+            return False
+        application = _for_programs(served, lambda by_hand: server.end())
+        needed = (served.root, str(own[0].getsockname()))
+        server = Server(application, signals, idle_s=idle_s, needed=needed)
+        served.services.of("", {}).warm_soon()
+        with remedies.spoken(WORDS):
+            server.run(own)
+    served.services.close()
+    return True
 
-        signals: list[int] = []  # also those that come before the server takes them itself
-        with (
-            _signals(lambda number, _: signals.append(number)),
-            daemon.registered(workspace, running, restored, lost, log=record),
-        ):
-            token = _token(address, place)  # here, so that two starts at once do not make two
-            allowed = Access(token, access.names(address.hosts), beyond)
-            _log(record)
-            threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
-            own = site.build(
-                service, beside=beside, examine=examine, cookie=f"commonplace-{port}", key=running.key
-            )
-            application = http.build(
-                service, allowed, log.info, identity=running.id, apart=apart, beside=beside,
-                more=own.routes, visitors=own.visitors, open_to_all=own.open_to_all,
-            )  # fmt: skip
-            config = uvicorn.Config(
-                application,
-                http=Bounded,
-                ws="none",
-                loop="asyncio",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=FINISH_S,
-                backlog=1,  # asyncio takes so many at a time, before the bound on connections is checked
-            )
-            if detached:  # in the foreground `tell` says so
-                log.info("serving at %s", running.url)
-            with remedies.spoken(WORDS):
-                _Server(config, lambda: tell(running), signals, own.feed.close).run([bound])
-            log.info("ended" + (f" by {signal.Signals(signals[0]).name}" if signals else ""))
-    service.close()
-    if beside is not None:
-        beside.close()
+
+@contextmanager
+def private(served: Served) -> Iterator[Callable[[], socket.socket]]:
+    """Serve this process alone, from a thread; yield what returns a new connection."""
+    ready = threading.Event()
+    server = Server(_for_programs(served, lambda by_hand: None), ready=ready.set)
+    thread = threading.Thread(target=server.run, args=([],), name="commonplace-server", daemon=True)
+    with remedies.spoken(WORDS):
+        thread.start()
+        ready.wait()
+        try:
+            yield server.connection
+        finally:
+            server.end()
+            thread.join()
+            served.services.close()
+
+
+def _for_programs(served: Served, end: Callable[[bool], None]) -> ASGIApp:
+    below = programs.routes(served.services, served.handlers, end, idles=True)
+    return http.build(None, Access(), lambda line: None, programs=served.services, more=below)
 
 
 def _token(address: Address, place: str) -> Secret:
@@ -201,63 +224,191 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, bool]]:
         yield bound, not ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback
 
 
+def _has_lock(held: ExitStack, path: str, *, waits: bool) -> bool:
+    """Take the lock of a socket; False if another server has it and, unless we wait, is not just ending."""
+    end = time.monotonic() + _TAKES_S
+    while time.monotonic() < end:
+        try:
+            held.enter_context(locks.locked(f"{path}.lock", timeout_s=0.2))
+            return True
+        except locks.LockTimeout:
+            other = local.reach(path, 2.0)
+            if other is not None:
+                other.close()
+                if not waits:
+                    return False
+        except NoteUnreadable:
+            return False
+    return False
+
+
 @contextmanager
-def _signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Take the signals that end a server, and raise them no further; only the main thread gets any."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, former in before.items():
-            signal.signal(number, former)
+def listening_to_programs(root: str, *, waits: bool = False) -> Iterator[list[socket.socket]]:
+    """Take the Unix socket of a workspace; yield it, or nothing if another server has it.
+
+    With `waits`, a server that a program started is asked to end, and its end awaited.
+    """
+    path = local.address(root) or ""
+    if waits and path and (other := local.reach(path, 2.0)) is not None:
+        with suppress(local.Unanswered):
+            local.ask(other, "retire", "", {}, 2.0)
+    with ExitStack() as held:
+        if not path or not _has_lock(held, path, waits=waits):
+            yield []
+            return
+        paths.root_of(path).unlink(path, missing_ok=True)  # of a server that was killed
+        own = held.enter_context(socket.socket(socket.AF_UNIX))
+        before = os.umask(0o177)
+        try:
+            own.bind(path)
+        finally:
+            os.umask(before)
+        lock_number = os.stat(f"{path}.lock").st_ino
+        own.listen(_WAITING)
+        try:
+            yield [own]
+        finally:
+            # Once removed by somebody, they may be those of another server.
+            with suppress(OSError):
+                if os.lstat(f"{path}.lock").st_ino == lock_number:
+                    for name in ("", ".lock", ".queue"):  # still locked: who waits for it makes another
+                        paths.root_of(path).unlink(f"{path}{name}", missing_ok=True)
 
 
-class _Server(uvicorn.Server):
-    """The server of uvicorn, which says when it serves and ends a signal where it came: here."""
+# --- the server of uvicorn --------------------------------------------------------------------------------
+
+MOST = 256  # connections and requests at once, and of the descriptors of the process a quarter
+ARRIVES_S = 30.0  # in which a request must be there, and the next one of its connection begin
+
+
+def most() -> int:
+    """Return how many connections may be open at once."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return min(MOST, max(1, soft // 4)) if soft >= 0 else MOST  # -1 is no limit
+
+
+class Connection(H11Protocol):
+    """A connection of a client over TCP, or of a program of this user over the Unix socket."""
+
+    since = 0.0  # when it began to wait for what it waits for, as `time.monotonic`
+    _phase: object = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, if there is room and, over the Unix socket, the program is this user's."""
+        super().connection_made(transport)
+        self._note_phase()
+        bound = transport.get_extra_info("socket")
+        is_local = bound.family == socket.AF_UNIX
+        if is_local:
+            self.app_state = {**self.app_state, LOCAL: True}
+        if len(self.connections) > most() or (is_local and not local.is_own(bound)):
+            self.end()
+
+    def handle_events(self) -> None:
+        """Handle what has arrived; more bytes of a part of a request do not prolong its time."""
+        super().handle_events()
+        self._note_phase()
+
+    def _note_phase(self) -> None:
+        if self._phase is not self.conn.their_state:
+            self._phase, self.since = self.conn.their_state, time.monotonic()
+
+    def end_late(self, now: float) -> None:
+        """End the connection if its request has not arrived in time."""
+        if self._phase in (h11.IDLE, h11.SEND_BODY) and now - self.since > ARRIVES_S:
+            self.end()
+
+    def end(self) -> None:
+        """End the connection at once: a client that sends no request needs no answer."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """The server of uvicorn: it says when it serves, ends when idle, and takes a signal as a wish to end."""
 
     def __init__(
         self,
-        config: uvicorn.Config,
-        ready: Callable[[], None],
-        signals: list[int] | None = None,
+        application: ASGIApp,
+        signals: Sequence[int] = (),
+        ready: Callable[[], None] = lambda: None,
         close: Callable[[], None] = lambda: None,
+        *,
+        idle_s: float | None = None,
+        needed: Sequence[str] = (),
     ) -> None:
-        """`ready` is called once clients can connect; `signals` are those that came before, and come.
+        """`ready` is called once clients can connect, `close` ends what would be answered for ever.
 
-        `close` ends what would be answered for ever, once the server is to end.
+        It ends when a signal has come, after `idle_s` without a request, and once a `needed` path is gone.
         """
-        super().__init__(config)
-        self._ready, self._signals, self._close = ready, [] if signals is None else signals, close
+        super().__init__(
+            uvicorn.Config(
+                application, http=Connection, ws="none", loop="asyncio", lifespan="off", log_config=None,
+                access_log=False, server_header=False, limit_concurrency=most(), backlog=_WAITING,
+                timeout_keep_alive=int(ARRIVES_S), timeout_graceful_shutdown=FINISH_S,
+            )
+        )  # fmt: skip
+        self._signals, self._ready, self._close = signals, ready, close
+        self._idle_s, self._needed, self._last = idle_s, needed, time.monotonic()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note a signal, and end."""
-        self._signals.append(sig)
-        super().handle_exit(sig, frame)
+    def end(self) -> None:
+        """End soon."""
+        self.should_exit = True
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Take signals as the wish to end."""
-        with _signals(self.handle_exit):
-            self.should_exit = self.should_exit or bool(self._signals)
-            yield
+    def connection(self) -> socket.socket:
+        """Return a new connection for a program in this process, from any thread but the server's."""
+        near, far = socket.socketpair()
+
+        def protocol() -> Connection:
+            return Connection(self.config, self.server_state, {}, self._loop)
+
+        accepting = self._loop.connect_accepted_socket(protocol, far)
+        asyncio.run_coroutine_threadsafe(accepting, self._loop).result()
+        return near
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and say so."""
-        log = logging.getLogger("commonplace.server")
-        asyncio.get_running_loop().set_exception_handler(seldom(log, time.monotonic))
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
-        for bound in sockets or ():
-            bound.listen(_WAITING)  # the backlog of uvicorn was to be that of asyncio alone
-        if not self.should_exit:
+        if not self._signals:
             self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        """End connections that are late; tell whether to end."""
+        if counter % 10 == 0:
+            now, state = time.monotonic(), self.server_state
+            for connection in [*state.connections]:
+                assert isinstance(connection, Connection)
+                connection.end_late(now)
+            if state.tasks or state.connections:
+                self._last = now
+            is_idle = self._idle_s is not None and now - self._last > self._idle_s
+            if is_idle or not all(map(os.path.exists, self._needed)):
+                return True
+        return bool(self._signals) or await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what is open, and then all of it."""
         self._close()
         await super().shutdown(sockets)
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Take the signals that end a server, and yield those that come; the main thread alone gets any."""
+    signals: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    # While it runs, uvicorn takes them; it raises them again at its end.
+    before = {one: signal.signal(one, lambda number, _: signals.append(number)) for one in numbers}
+    try:
+        yield signals
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
+# --- the log ----------------------------------------------------------------------------------------------
 
 
 class _LogFile(RotatingFileHandler):
@@ -297,113 +448,3 @@ def leave_terminal(log: Path) -> None:
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)
-
-
-# --- connections ----------------------------------------------------------------------------------------
-
-MOST = 256  # open at once, and of the descriptors of the process a quarter: notes and indexes need some too
-HEAD_S, BODY_S = 10.0, 30.0  # until the head of a request is there, and its body after that
-READ_S = 30.0  # that a client may leave what is sent to it unread
-SELDOM_S = 60.0  # between two lines that say that connections are not accepted
-_UNACCEPTED = "socket.accept() out of system resource"  # what asyncio says of each of them, with a traceback
-
-
-def most() -> int:
-    """Return how many connections may be open at once."""
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return min(MOST, max(1, soft // 4)) if soft >= 0 else MOST  # -1 is no limit
-
-
-class Bounded(H11Protocol):
-    """A connection that ends where a request does not arrive in time, or where others need its place.
-
-    Or where its client does not read what is sent to it.
-    """
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:  # noqa: ANN401 - uvicorn's own
-        """Wait for the first request."""
-        super().__init__(*arguments, **named)
-        self._phase: object = None
-        self._since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-        self._unread: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request, in the place of another if there are too many."""
-        super().connection_made(transport)
-        self._wait()
-        if len(self.connections) > most():
-            waiting = [one for one in self.connections if isinstance(one, Bounded) and one.is_waiting]
-            min(waiting, key=lambda one: one._since, default=self)._end()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
-        self._stop()
-        self._read()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Begin to wait until the client reads."""
-        super().pause_writing()
-        self._read()
-        self._unread = self.loop.call_later(READ_S, self._end)
-
-    def resume_writing(self) -> None:
-        """Write on: the client reads."""
-        self._read()
-        super().resume_writing()
-
-    def _read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
-    def handle_events(self) -> None:
-        """Handle what has arrived, and wait for what is missing of a request."""
-        super().handle_events()
-        self._wait()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Return True if the client still has to send a request."""
-        return self._timer is not None
-
-    def _wait(self) -> None:
-        """Set the time for the part of a request that is missing; more bytes of it do not prolong that."""
-        phase = self.conn.their_state
-        if phase is self._phase:
-            return
-        self._stop()
-        self._phase = phase
-        limit_s = {h11.IDLE: HEAD_S, h11.SEND_BODY: BODY_S}.get(phase)
-        if limit_s is not None and not self.transport.is_closing():
-            self._since = self.loop.time()
-            self._timer = self.loop.call_later(limit_s, self._end)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _end(self) -> None:
-        """End the connection at once: a client that sends no request needs no answer."""
-        self._stop()
-        self.connections.discard(self)
-        self.transport.abort()
-
-
-def seldom(
-    log: logging.Logger, clock: Callable[[], float]
-) -> Callable[[asyncio.AbstractEventLoop, Mapping[str, Any]], None]:
-    """Let a loop log at most once a minute that it accepts no connections; other messages as before."""
-    last = -SELDOM_S
-
-    def handle(loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-        nonlocal last
-        if context.get("message") != _UNACCEPTED:
-            loop.default_exception_handler(dict(context))
-        elif clock() - last >= SELDOM_S:
-            last = clock()
-            log.warning("no further connection is accepted for now: %s", context.get("exception"))
-
-    return handle

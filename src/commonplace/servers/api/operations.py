@@ -95,7 +95,7 @@ class Operation:
     the limit to wait for: `light` ones hardly wait, `heavy` ones wait for searches and other changes, an
     `entry` for other entries; of those that call a `model`, examine, or are `reading` whole folders, one runs
     at a time. `owner`: only for the owner. `beyond`: it reaches beyond the workspace; the command line that
-    does the same, for callers who may not. A worker may answer a `search`.
+    does the same, for callers who may not.
     """
 
     method: str
@@ -111,7 +111,6 @@ class Operation:
     lane: Lane = "heavy"
     owner: bool = False
     beyond: str = ""
-    search: bool = False
     required: tuple[str, ...] = ()
     created: bool = False
 

@@ -92,7 +92,7 @@ SEARCHES = (
             "strict": flag("Nothing rather than hits of which none clearly answers."),
             "draft": flag("It is still typed: not recorded; no other machine and no reranker is asked."),
         },
-        required=("q",), refusals=(404, 503), search=True,
+        required=("q",), refusals=(404, 503),
     ),
     Operation(
         "GET", "/api/recall", "recall", "Compose the block for a prompt, inside a budget of tokens.", _recall,
@@ -103,7 +103,7 @@ SEARCHES = (
             "as_of": _AS_OF,
             "strict": flag("Nothing rather than passages of which none clearly answers."),
         },
-        required=("q",), refusals=(404, 503), search=True,
+        required=("q",), refusals=(404, 503),
     ),
 )  # fmt: skip
 

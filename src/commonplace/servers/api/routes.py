@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -21,7 +21,7 @@ from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import Message, message
 from commonplace.providers.llm import schemas
-from commonplace.servers import guard, http, workers
+from commonplace.servers import guard, http
 from commonplace.servers.api import (
     changes,
     clients,
@@ -38,12 +38,9 @@ from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Examine, Operation, Reply, pair
 from commonplace.servers.api.schema import Schema, record
 from commonplace.servers.methods import LANE, WRITES, Service
-from commonplace.servers.protocol import Connection, Refusal, decode, encode, mapping
+from commonplace.servers.protocol import Refusal, decode, encode
 from commonplace.types.data import to_data
 from commonplace.types.progress import Cancelled, check, listening, silent
-
-if TYPE_CHECKING:
-    from commonplace.servers.workers import Workers
 
 OPERATIONS: Sequence[Operation] = (
     *questions.OPERATIONS, *notes.OPERATIONS, *changes.OPERATIONS, *consolidation.OPERATIONS,
@@ -64,15 +61,11 @@ def operations() -> list[Operation]:
 def build(
     service: Service,
     *,
-    beside: Workers | None = None,
     examine: Examine = lambda online: (),
     more: Sequence[Resource] = (),
 ) -> list[BaseRoute]:
-    """Make the routes below `/api` for a memory; `examine` is that of `Call`, `more` are further resources.
-
-    Each write is settled before its answer, so that the workers of `beside` find it.
-    """
-    door = _Door(service, beside, examine)
+    """Make the routes below `/api` for a memory, with further resources; `examine` is that of `Call`."""
+    door = _Door(service, examine)
     rows: dict[str, dict[str, Operation]] = {}
     for operation in operations():
         rows.setdefault(operation.path, {})[operation.method] = operation
@@ -161,114 +154,69 @@ class _Table(Resource):
 class _Door:
     """One memory, the threads that answer for it, and the previews that wait."""
 
-    def __init__(self, service: Service, beside: Workers | None, examine: Examine) -> None:
-        self._service, self._workers, self._examine = service, beside, examine
+    def __init__(self, service: Service, examine: Examine) -> None:
+        self._service, self._examine = service, examine
         self._previews: Confirmations[Any] = Confirmations()
         widths = {
             "light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1, "reading": 1,
         }  # fmt: skip
         self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
-        self._beside = anyio.CapacityLimiter(beside.most if beside else 1)
 
     async def answer(
         self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], request: Request
     ) -> Response:
         """Answer a request that fits its row, as long as the client is there to take it."""
-        job, limiter = http.Job(), self._limiters[operation.lane]
-        is_own = bool(request.scope.get(guard.OWN))
-        has_workers = operation.search and self._may_hand_on(limiter)
+        job, is_own = http.Job(), bool(request.scope.get(guard.OWN))
 
         def work() -> Response:
             with listening(silent, lambda: job.wanted):
-                handed = self._answer_beside(operation, values) if has_workers and job.wanted else None
-                return handed or self._respond(operation, values, headers, is_own)
+                return self._respond(operation, values, headers, is_own=is_own)
 
-        answering = anyio.to_thread.run_sync(work, limiter=self._beside if has_workers else limiter)
+        answering = anyio.to_thread.run_sync(work, limiter=self._limiters[operation.lane])
         try:
             response = await http.while_connected(answering, request, operation.lane != "light")
         finally:
             job.wanted = False
         return response if isinstance(response, Response) else Response(status_code=499)  # the client is gone
 
-    def _may_hand_on(self, limiter: anyio.CapacityLimiter) -> bool:
-        """Return True if workers answer searches; start them if searches wait for each other."""
-        if self._workers is None or self._service.place is None:
-            return False
-        if limiter.statistics().tasks_waiting >= workers.CROWD:
-            self._workers.start(self._service.place)
-        return self._workers.is_ready
-
-    def _answer_beside(self, operation: Operation, values: Mapping[str, Any]) -> Response | None:
-        assert self._workers is not None
-        assert self._service.place is not None
-        message = workers.operation(operation.name, values)
-        answer = mapping(self._workers.answer(self._service.place, Connection(), message))
-        return _response(answer["body"].encode(), answer["status"]) if "body" in answer else None
-
     def _respond(
-        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], is_own: bool
+        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], *, is_own: bool
     ) -> Response:
-        response = _answer(
-            self._service, operation, values, headers, self._previews, self._examine, is_own=is_own
-        )
-        is_written = operation.writes and response.status_code < 400
-        if is_written and self._workers is not None and self._workers.is_ready:
-            self._service.settle()
-        return response
+        """Run an operation; whatever goes wrong is an answer, too.
 
-
-def answer_beside(service: Service, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Answer a search for the server that this process is a worker of."""
-    operation = next(one for one in operations() if one.name == name)
-    response = _answer(service, operation, values, {}, Confirmations(), lambda online: ())
-    return {"status": response.status_code, "body": bytes(response.body).decode()}
-
-
-def _answer(
-    service: Service,
-    operation: Operation,
-    values: Mapping[str, Any],
-    headers: Mapping[str, str],
-    previews: Confirmations[Any],
-    examine: Examine,
-    *,
-    is_own: bool = False,
-) -> Response:
-    """Run an operation; whatever goes wrong is an answer, too.
-
-    `is_own` says that a page asks which a program of the user let in, on this machine.
-    """
-    root = ""
-    lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
-    try:
-        with remedies.spoken_here(remedies.WORDS), lane:
-            check()
-            memory = service.memory
-            root = str(memory.workspace.root)
-            if service.agent and operation.owner:
-                owners = "{what} is the owner's; this server is that of an agent"
-                raise Refused(403, message("owner", owners, what=operation.name))
-            if operation.writes:
-                memory.workspace.check_writable()
-            reaches = is_own and not service.agent and memory.workspace.reader is None
-            call = Call(memory, values, previews, headers, service.agent, examine, reaches, service.reopen)
-            if operation.beyond:
-                call.check_reach(operation.beyond)
-            answer = operation.run(call)
-            reply = answer if isinstance(answer, Reply) else Reply(answer)
-            text = encode(schema.coded(schema.cut(to_data(reply.value))))
-    except CommonplaceError as error:
-        return errors.response(errors.translated(error, root or "/"))
-    except Cancelled:
-        return errors.response(Refused(503, message("cancelled", "cancelled")))
-    except Exception as error:  # noqa: BLE001 - its words may be those of a note, and must stay unread
-        service.tell(f"{type(error).__name__} while answering {operation.name}")
-        return errors.response(Refused(500, message("internal", "internal error")))
-    return _response(text, reply.status, reply.headers)
-
-
-def _response(text: bytes, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(text, status, {**_NO_STORE, **(headers or {})}, media_type="application/json")
+        `is_own` says that a page asks which a program of the user let in, on this machine.
+        """
+        service, root = self._service, ""
+        lane = {"heavy": service.lane, "entry": service.entries}.get(operation.lane, nullcontext())
+        try:
+            with remedies.spoken_here(remedies.WORDS), lane:
+                check()
+                memory = service.memory
+                root = str(memory.workspace.root)
+                if service.agent and operation.owner:
+                    owners = "{what} is the owner's; this server is that of an agent"
+                    raise Refused(403, message("owner", owners, what=operation.name))
+                if operation.writes:
+                    memory.workspace.check_writable()
+                reaches = is_own and not service.agent and memory.workspace.reader is None
+                call = Call(
+                    memory, values, self._previews, headers, service.agent, self._examine, reaches,
+                    service.reopen,
+                )  # fmt: skip
+                if operation.beyond:
+                    call.check_reach(operation.beyond)
+                answer = operation.run(call)
+                reply = answer if isinstance(answer, Reply) else Reply(answer)
+                text = encode(schema.coded(schema.cut(to_data(reply.value))))
+        except CommonplaceError as error:
+            return errors.response(errors.translated(error, root or "/"))
+        except Cancelled:
+            return errors.response(Refused(503, message("cancelled", "cancelled")))
+        except Exception as error:  # noqa: BLE001 - its words may be those of a note, and must stay unread
+            service.tell(f"{type(error).__name__} while answering {operation.name}")
+            return errors.response(Refused(500, message("internal", "internal error")))
+        headers = {**_NO_STORE, **(reply.headers or {})}
+        return Response(text, reply.status, headers, media_type="application/json")
 
 
 # --- requests -------------------------------------------------------------------------------------------

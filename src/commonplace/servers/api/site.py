@@ -17,7 +17,6 @@ from commonplace.servers.visitors import Visitors
 if TYPE_CHECKING:
     from commonplace.servers.api.operations import Examine
     from commonplace.servers.methods import Service
-    from commonplace.servers.workers import Workers
 
 
 class Site(NamedTuple):
@@ -32,7 +31,6 @@ class Site(NamedTuple):
 def build(
     service: Service,
     *,
-    beside: Workers | None = None,
     examine: Examine = lambda online: (),
     cookie: str = "commonplace",
     key: str = "",
@@ -41,5 +39,5 @@ def build(
     visitors = Visitors(cookie, key)
     feed = Feed(service)
     resources = [Codes(visitors), Visits(visitors), Events(feed, agent=service.agent)]
-    below = routes.build(service, beside=beside, examine=examine, more=resources)
+    below = routes.build(service, examine=examine, more=resources)
     return Site([*below, *page.build()], [VISITS, *page.files()], visitors, feed)
