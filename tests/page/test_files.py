@@ -41,7 +41,7 @@ def test_no_text_becomes_html_and_nothing_is_from_elsewhere() -> None:
             assert (FOLDER / module.removeprefix("./")).is_file(), (name, module)
 
 
-SAID = re.compile(r'\b(?:message|said)\(\s*"([\w.]+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+SAID = re.compile(r'\b(?:message|said|warn)\(\s*"([\w.]+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 MESSAGE = re.compile(r'(?:^|[\s,{])"?([\w.]+)"?: "((?:[^"\\]|\\.)*)"')
 
 

@@ -70,8 +70,11 @@ def test_operators_say_exactly_what_is_wanted() -> None:
         ("a1 AND (b1", '"a1" AND "b1"'),
         ("a1 AND wal*", '"a1" AND "wal" *'),
     ]:
-        assert parse(text).required, text
-        found = parse(text).expression(())
+        parsed = parse(text)
+        assert parsed.required, text
+        found = parsed.expression(())
+        if parsed.excluded:
+            found = f"({found}) NOT ({parsed.excluded})"
         for row in ROWS:
             assert matches(row, found) == matches(row, expression), row
 
@@ -106,7 +109,7 @@ def test_how_much_of_a_question_is_chinese() -> None:
 def test_what_is_required_is_ranked_by_the_other_words_too() -> None:
     found = parse('tea "green leaf"')
     assert found.expression(found.terms) == '("green leaf") AND (("green leaf") OR "tea")'
-    assert parse("tea -milk").expression(["tea"]) == '("tea") NOT ("milk")'
+    assert (parse("tea -milk").expression(["tea"]), parse("tea -milk").excluded) == ('"tea"', '"milk"')
     assert parse("").expression([]) == ""
 
 

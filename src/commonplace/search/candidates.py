@@ -23,7 +23,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
-from commonplace.index.base import ALL, Days, Either, Has, In, Matches, Not, Scope
+from commonplace.index.base import Days, Either, Has, In, Matches, Not, Scope
 from commonplace.language import identifiers, lexicon, stopwords
 from commonplace.language.scripts import MOST
 from commonplace.markdown import turns
@@ -95,28 +95,19 @@ class Means(NamedTuple):
 class Question:
     """A question as the index sees it: its terms weighed, the notes it covers, the days it names.
 
-    Its `scopes` are all notes that it covers and, where there are others, the owner's: these are candidates
-    however many of the others come before them.
+    `scopes` are the passages that it covers and that hold what it demands, and those of the owner's notes
+    among them, where there are others: these are candidates however many of the others come before them.
     """
 
     def __init__(
-        self,
-        index: Index,
-        query: Query,
-        request: Request,
-        means: Means,
-        covered: Scope,
-        terms: Terms,
+        self, index: Index, query: Query, request: Request, means: Means, covered: Scope, terms: Terms,
         days: Dated | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.index, self.query, self.request, self.means = index, query, request, means
         self.covered, self.terms, self.days, self.ranking = covered, terms, days, means.ranking
+        demanding = covered & Matches(query.required) if query.required else covered
         others = Scope((In("collection", means.reference),))
-        self.scopes = [covered, covered & Not(others)] if means.reference else [covered]
-        # Passages with all that the question demands, without any that it excludes.
-        self._meeting = without(ALL, query.excluded)
-        if query.required:
-            self._meeting &= Matches(query.required)
+        self.scopes = [demanding, demanding & Not(others)] if means.reference else [demanding]
 
     @property
     def refusable(self) -> bool:
@@ -138,13 +129,17 @@ class Question:
         """Passages of the days that it names, the newest if there are many."""
         if self.days is None:
             return frozenset()
-        scope = self.covered & within(self.days) & self._meeting
+        scope = self.scopes[0] & within(self.days)
         return frozenset(self.index.select(scope, DAY_CANDIDATES, struck=self.request.past, newest=True))
 
     @property
     def meaning(self) -> str:
         """The text to embed: without days, if there are notes of these."""
         return self.days.rest if self.days is not None and self.of_days else self.query.words
+
+    def weigh(self, asked: Query) -> Terms:
+        """Weigh the terms of a further line or of a translation."""
+        return terms.weigh(asked, *self.index.frequencies(terms.sought(asked), struck=self.request.past))
 
     def promising(self, found: Candidates) -> set[int]:
         """Return the passages of both lists worth reading, among the owner's notes as well as among all."""
@@ -159,17 +154,12 @@ class Question:
         return best
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
-        """Return those passages that hold all demands of the question and match no exclusion."""
-        return facts.within(self.index, passages, self._meeting)
+        """Return those passages that the question covers and that hold all that it demands."""
+        return facts.within(self.index, passages, self.scopes[0])
 
     def admitted(self, passages: Iterable[int]) -> set[int]:
-        """Those of some passages that it covers and does not exclude, whether they hold what it demands."""
-        return facts.within(self.index, passages, without(self.covered, self.query.excluded))
-
-
-def without(scope: Scope, excluded: str | None) -> Scope:
-    """Return a scope without the passages that match an expression of full text; None: all of it."""
-    return scope & Not(Scope((Matches(excluded),))) if excluded else scope
+        """Return those passages that the question covers, whether they hold what it demands."""
+        return facts.within(self.index, passages, self.covered)
 
 
 class Candidates(NamedTuple):
@@ -204,11 +194,13 @@ def gather(question: Question, outcome: Outcome) -> Candidates:
     names = [name for name in _NAMES.findall(asked.words) if name.partition("'")[0].lower() in held]
     named = rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)"
     nameless = " ".join(re.sub(named, "", asked.words).split()) if names else ""
-    answers: list[Answer] = []
-    errors: list[Exception] = []
-    ask = (embed, nearest, lines, question.ranking.candidates, nameless, answers, errors)
+    asked_by_meaning: list[tuple[list[Answer], Exception | None]] = []
+
+    def ask() -> None:
+        asked_by_meaning.append(_ask(embed, nearest, lines, question.ranking.candidates, nameless))
+
     # In parallel with full text: both release Python's lock.
-    asking = Thread(target=_ask, args=ask, name="commonplace-vectors", daemon=True)
+    asking = Thread(target=ask, name="commonplace-vectors", daemon=True)
     asking.start()
     translated: Mapping[int, float] = {}
     with outcome.timed("full text"):
@@ -217,15 +209,14 @@ def gather(question: Question, outcome: Outcome) -> Candidates:
             translated = _translated(question, embed.gloss(question.query.words))
     with outcome.timed("vectors"):
         asking.join()
-        for error in errors:
+        ((answers, error),) = asked_by_meaning
+        if error is not None:
             if not isinstance(error, ProviderError | BudgetExceeded):
                 raise error
             alone = message("search.words_alone", "full text answered alone")
             if answers:
                 alone = message("search.lines_alone", "some lines were not asked by meaning")
-            outcome.warnings.append(
-                message("search.failed", "{error}; {alone}", error=error.args[0], alone=alone)
-            )
+            outcome.warn("search.failed", "{error}; {alone}", error=error.args[0], alone=alone)
         if answers:
             outcome.level = level
         found = {passage for scores, _ in by_words for passage in scores}.union(translated, question.of_days)
@@ -242,13 +233,10 @@ def _by_words(question: Question) -> list[Weighted]:
     lists: list[Weighted] = []
     scopes = question.scopes
     if question.days is not None:
-        scopes = [*scopes, question.covered & within(question.days)]
+        scopes = [*scopes, scopes[0] & within(question.days)]
     further = [(line.query, line.weight) for line in request.lines if line.kind == "lex"]
     for asked, weight in ((question.query, TYPED), *further):
-        is_further = asked is not question.query
-        weighed = question.terms
-        if is_further:
-            weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked), struck=request.past))
+        weighed = question.terms if asked is question.query else question.weigh(asked)
         if not (expression := asked.expression(weighed.wanted)):
             continue
         matched = dict(index.match(expression, settings.candidates, *scopes, header=settings.header))
@@ -256,10 +244,7 @@ def _by_words(question: Question) -> list[Weighted]:
         if request.past:
             from commonplace.search import as_of
 
-            scores |= as_of.words(index, expression, weighed, question.covered)
-        if is_further:
-            allowed = question.allowed(scores)
-            scores = {passage: score for passage, score in scores.items() if passage in allowed}
+            scores |= as_of.words(index, expression, weighed, scopes[0])
         # Where the line is an expression, its best hit is the full match.
         ideal = weighed.ideal or max(scores.values(), default=0.0) or 1.0
         lists.append(({passage: score / ideal for passage, score in scores.items()}, weight))
@@ -268,20 +253,19 @@ def _by_words(question: Question) -> list[Weighted]:
 
 def _by_meaning(question: Question, answers: Sequence[Answer], beside: Iterable[int]) -> list[Weighted]:
     """For each line the cosine of every passage that any line found, of those found otherwise too."""
-    passages = question.allowed(p for *_, cosines in answers for p in cosines).union(beside)
+    passages = {passage for *_, cosines in answers for passage in cosines}.union(beside)
     lists: list[Weighted] = []
     for line, vector, cosines in answers:
-        near = {passage: cosine for passage, cosine in cosines.items() if passage in passages}
-        missing = sorted(passages - near.keys())
-        lists.append((near | question.index.vectors.cosines(vector, missing), line.weight))
+        missing = sorted(passages - cosines.keys())
+        lists.append(({**cosines, **question.index.vectors.cosines(vector, missing)}, line.weight))
     return lists
 
 
 def _translated(question: Question, gloss: str) -> Mapping[int, float]:
     """The share of a full match of each passage that holds words of a gloss, 0..1.5."""
     index, settings = question.index, question.ranking
-    asked = plain(gloss)._replace(excluded=question.query.excluded)
-    weighed = terms.weigh(asked, *index.frequencies(terms.sought(asked)))
+    asked = plain(gloss)
+    weighed = question.weigh(asked)
     rarest = sorted((terms.idf(count, weighed.passages) for count in weighed.wanted.values()), reverse=True)
     ideal = sum(rarest[: terms.IDEAL_TERMS])
     if not ideal:
@@ -293,15 +277,10 @@ def _translated(question: Question, gloss: str) -> Mapping[int, float]:
 
 
 def _ask(
-    embed: Embed,
-    nearest: Nearest,
-    lines: Sequence[Line],
-    limit: int,
-    nameless: str,
-    answers: list[Answer],
-    errors: list[Exception],
-) -> None:
+    embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int, nameless: str
+) -> tuple[list[Answer], Exception | None]:
     """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
+    answers: list[Answer] = []
     try:
         for line in lines:
             vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
@@ -312,7 +291,8 @@ def _ask(
                 vector /= float(vector @ vector) ** 0.5
             answers.append((line, vector, dict(nearest(vector, limit))))
     except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
-        errors.append(error)
+        return answers, error
+    return answers, None
 
 
 # --- candidates of neither list -------------------------------------------------------------------------
@@ -363,7 +343,7 @@ def triggered(question: Question) -> set[int]:
         for passage, said in facts.annotated(index, "trigger")
         if any(_holds(asked, phrase) for phrase in phrases(said))
     }
-    return question.allowed(facts.within(index, found, question.scopes[-1])) if found else found
+    return facts.within(index, found, question.scopes[-1]) if found else found
 
 
 def instructing(question: Question, passages: Iterable[Candidate], found: Candidates) -> set[int]:

@@ -81,7 +81,7 @@ def serve(question: Question, ranked: Sequence[Ranked]) -> tuple[list[Ranked], d
         for own in question.index.passages(sorted(fronts))
         if own.note_id == fronts[own.id].candidate.note_id and own.until is None
     }
-    served = question.allowed(facts.within(question.index, below, question.covered))
+    served = question.allowed(below)
     gone = served | (below.keys() - set(question.admitted(below)))
     known = {item.candidate.id: item for item in ranked if item.candidate.id + 1 not in gone}
     for own in served:

@@ -10,7 +10,7 @@ from itertools import chain
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
 from commonplace.base.messages import message
 from commonplace.index import facts
-from commonplace.index.base import ALL, Candidate, In, Index, Matches, Scope
+from commonplace.index.base import ALL, Candidate, In, Index, Matches, Not, Scope
 from commonplace.language import lexicon
 from commonplace.search import candidates, confidence, order, query, ranking, reranking, terms
 from commonplace.search.candidates import Candidates, Means, Question
@@ -46,7 +46,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
             outcome.hits = [*order.listed(listed, request.today, days.naming if days else {})]
     if days and not outcome.hits and not days.held:
         lacking = " or ".join(dict.fromkeys(span.written for span in days.spans))
-        outcome.warnings.append(message("search.no_note_of", NO_NOTE_OF, day=lacking))
+        outcome.warn("search.no_note_of", NO_NOTE_OF, day=lacking)
         asked = query.spelled(asked, days.spans)
     if outcome.hits or asked.lists or (alone and days is not None and not days.named):
         outcome.listing = True
@@ -76,17 +76,15 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
                 ranked = reranking.rerank(ranked, asked.words, means.reranker)
             except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
                 unranked = "{error}; the hits stand in the order they had without reranking"
-                outcome.warnings.append(message("search.unranked", unranked, error=error.args[0]))
+                outcome.warn("search.unranked", unranked, error=error.args[0])
     outcome.ranked = [item for item in ranked if item.candidate.id in first] if refused else ranked
     if outcome.ranked:
         outcome.hits = order.arrange(question, outcome.ranked, first, replaced, outcome)
     elif asked.required and not asked.quoted:
         demand = "no passage meets what AND, OR, NOT or word* demand"
-        outcome.warnings.append(
-            message("search.demand", "{demand}; plain words demand nothing", demand=demand)
-        )
+        outcome.warn("search.demand", "{demand}; plain words demand nothing", demand=demand)
     elif not (asked.terms or asked.required or asked.prefixes or request.lines):
-        outcome.warnings.append(message("search.no_word", "the question holds no word to look for"))
+        outcome.warn("search.no_word", "the question holds no word to look for")
     return outcome
 
 
@@ -132,7 +130,7 @@ def _respelled(question: Question, found: Candidates, outcome: Outcome) -> Query
         return None
     taken = [message("search.taken", "{word} for {name}", word=a, name=b) for a, b in names.items()]
     told = "no note holds this spelling: took {taken}"
-    outcome.warnings.append(message("search.spelling", told, taken=taken))
+    outcome.warn("search.spelling", told, taken=taken)
     text, own = (spelling.renamed(part, names) for part in (asked.text, asked.words))
     lower = {word.lower(): query.terms(name) for word, name in names.items()}
     wanted = chain.from_iterable(lower.get(term, [term]) for term in asked.terms)
@@ -181,10 +179,7 @@ def _passages(
         return passages, None
     from commonplace.search import as_of
 
-    def allow(passages: set[int]) -> set[int]:
-        return question.allowed(facts.within(index, passages, covered))
-
-    passages, replaced = as_of.replaced(index, passages, allow, rest=request.as_of is None)
+    passages, replaced = as_of.replaced(index, passages, question.allowed, rest=request.as_of is None)
     passages.sort(key=lambda candidate: candidate.id)
     if request.as_of:
         passages = [as_of.as_it_stood(index, one, covered) for one in passages]
@@ -195,18 +190,20 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
     """Return the notes in scope of the question and the request; warn of filters without meaning."""
     named = frozenset(request.collections)
     covered = Scope((In("collection", named),)) if named else ALL
+    if asked.excluded:
+        covered &= Not(Scope((Matches(asked.excluded),)))
     if request.as_of is not None:
         from commonplace.search import as_of
 
         covered &= as_of.cover(request.as_of, history=request.history)
     if asked.lists and not asked.filters:
         nothing = "nothing but exclusions: what holds none of them is listed, newest first"
-        outcome.warnings.append(message("search.exclusions", nothing))
+        outcome.warn("search.exclusions", nothing)
     elif asked.unwanted:
         words, read = ", ".join(asked.unwanted), "read as an exclusion: {words}"
-        outcome.warnings.append(message("search.excluded", read, words=words))
+        outcome.warn("search.excluded", read, words=words)
     if operators := ", ".join(asked.operators):
-        outcome.warnings.append(message("search.read", "read as operators: {operators}", operators=operators))
+        outcome.warn("search.read", "read as operators: {operators}", operators=operators)
     if not (asked.filters or request.without_session):
         return covered
     from datetime import date
@@ -230,15 +227,12 @@ def is_option(index: Index, word: str, beside: str) -> bool:
 
 def _as_far_as_held(index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome) -> Query:
     """Return the question; quotations that no passage holds are sought by their words."""
-    scope = candidates.without(covered, asked.excluded)
     if not (asked.quoted and asked.required) or index.select(
-        scope & Matches(asked.required), 1, struck=request.past
+        covered & Matches(asked.required), 1, struck=request.past
     ):
         return asked
     phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(asked.quoted))
-    outcome.warnings.append(
-        message("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
-    )
+    outcome.warn("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
     return asked.unquoted
 
 
@@ -251,11 +245,11 @@ def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated
 
     from commonplace.search import coming
 
-    today, scope = request.today or date.today(), candidates.without(covered, asked.excluded)
+    today = request.today or date.today()
     for days in readings:
-        held = bool(index.select(scope & candidates.within(days), 1, struck=request.past))
+        held = bool(index.select(covered & candidates.within(days), 1, struck=request.past))
         if not held or any(span.last > today for span in days.spans):
-            naming = coming.naming(index, scope, days.spans, struck=request.past)
+            naming = coming.naming(index, covered, days.spans, struck=request.past)
             days = days._replace(naming=naming, held=held or bool(naming))
         if held or days.naming:
             return days
@@ -270,13 +264,13 @@ def _listed(index: Index, asked: Query, days: Dated | None, covered: Scope, requ
     """
     if request.strict and asked.lists and not asked.filters:  # exclusions alone, unprompted
         return []
-    scope, limit = candidates.without(covered, asked.excluded), request.limit or 0
+    limit = request.limit or 0
     if asked.lists or days is None:
-        passages = index.select(scope, candidates.HEADINGS * limit, struck=request.past, newest=True)
+        passages = index.select(covered, candidates.HEADINGS * limit, struck=request.past, newest=True)
         by_id = {candidate.id: candidate for candidate in index.passages(passages)}
         listed = candidates.telling([by_id[passage] for passage in passages])[:limit]
     else:
-        listed = candidates.listing(index, scope, days, limit, struck=request.past)
+        listed = candidates.listing(index, covered, days, limit, struck=request.past)
     if not request.past:
         return [Ranked(candidate, 0.0, {}) for candidate in listed]
     from commonplace.search import as_of

@@ -126,8 +126,8 @@ class Query(NamedTuple):
         """The FTS5 expression that finds what is required, ranked by these terms as well."""
         wanted = " OR ".join(filter(None, [lexicon.any_of(terms), *map(lexicon.beginning, self.prefixes)]))
         if self.required:
-            wanted = f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
-        return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
+            return f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
+        return wanted
 
 
 class Line(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
@@ -137,6 +138,10 @@ class Outcome:
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
         self.confidence: float | None = None
+
+    def warn(self, code: str, english: str, **values: object) -> None:
+        """Add a warning."""
+        self.warnings.append(message(code, english, **values))
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
