@@ -302,7 +302,7 @@ def test_old_months_are_rolled_up(memory: Memory, root: Path) -> None:
     (month,) = memory.rollup().months
     assert month.run is not None
     assert "The second." in (root / "memory" / "2025-01.md").read_text()
-    assert (root / "archive" / "2025" / "2025-01-05.md").is_file()
+    assert not (root / "memory" / "2025-01-05.md").exists()
 
 
 # --- carried --------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ class Memory(memory.Memory):
     def rollup(
         self, *, older_than_days: int | None = None, now: datetime | None = None, dry_run: bool = False
     ) -> RolledUp:
-        """Turn the daily notes of old months into monthly ones; the files go to the archive.
+        """Turn the daily notes of old months into monthly ones.
 
         A month is old when all of it is older than `older_than_days` (`rollup.older_than_days`). Raises
         NoteUnreadable, and Running while another process consolidates.

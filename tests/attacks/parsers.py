@@ -247,7 +247,7 @@ def _moved(text: str) -> object:
 
 def _of_month(text: str) -> object:
     daily = rollup.Daily(PATH, "2026-02-12", _decoded(text))
-    month, _ = rollup.compose("memory/2026-02.md", _decoded(text), [daily])
+    month, _ = rollup.compose(_decoded(text), [daily])
     return rollup.trouble([daily], month)
 
 
@@ -517,7 +517,6 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.observations.Observer": _observed,
     "lifecycle.queue.decode": _spooled,
     "upkeep.rollup.compose": _of_month,
-    "upkeep.rollup.links_to": lambda text: rollup.links_to(text, ["memory/2026-02-01.md"]),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
     "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [evidence.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,

@@ -180,6 +180,6 @@ def test_a_part_of_a_name_alone_is_told(root: Path) -> None:
 
 
 def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:
-    (root / "archive").write_text("A file where the folder would be.")
+    (root / "memory" / "2026-02.md").mkdir()
     done = program(root, "rollup")
     assert done.returncode == 1, done

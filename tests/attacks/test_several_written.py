@@ -62,7 +62,7 @@ WRITING = [
     f"correct {EVERYWHERE} x", "confirm MEMORY.md:5", "confirm MEMORY.md:5 --reject", "forget MEMORY.md:5 --yes",
     "forget MEMORY.md --yes", f"forget --text {EVERYWHERE} --yes", "forget --resume", "undo --yes", "restore x",
     "restore --discard", "import obsidian {folder}", "import qmd {folder}", "consolidate --accept", "rollup --older-than 1d",
-    "rollup 2026-02 --confirm --yes", "summarize", "summarize --pending", "sessions follow {folder}",
+    "summarize", "summarize --pending", "sessions follow {folder}",
     "config set search.limit 5 --in-workspace", "config unset search.limit --in-workspace", "schedule print",
     "collection add {inside} --name inner", "context add / words", "usage --clear --yes", "sync", "chat --once hello",
 ]  # fmt: skip

@@ -23,10 +23,8 @@ PEOPLE = f"---\ntitle: People\n---\n\n- Lin <private>is ill</private>, key {TOKE
 
 @pytest.fixture
 def notes(workspace: Path, tmp_path: Path) -> Path:
-    """The workspace with a note without a day, settings, an archive, derived data, and a link that leads out."""
+    """The workspace with a note without a day, settings, derived data, and a link that leads out."""
     (workspace / "memory" / "people.md").write_text(PEOPLE)
-    (workspace / "archive" / "2025").mkdir(parents=True)
-    (workspace / "archive" / "2025" / "2025-01-01.md").write_text("# 2025-01-01\n")
     settings_file(workspace).write_text("[search]\nlimit = 5\n")
     (workspace / ".commonplace").mkdir(exist_ok=True)
     (workspace / ".commonplace" / "x.md").write_text("derived")
@@ -119,9 +117,7 @@ def test_a_zip_holds_the_files_and_the_same_notes_give_the_same_bytes(
             os.utime(path, (1_700_000_000, 1_700_000_000))
     assert program("export", "--format", "zip").stdout == target.read_bytes()
     with zipfile.ZipFile(io.BytesIO(target.read_bytes())) as archive:
-        assert sorted(archive.namelist()) == sorted(
-            [*ORDER, "archive/2025/2025-01-01.md", ".commonplace/config.toml"]
-        )
+        assert sorted(archive.namelist()) == sorted([*ORDER, ".commonplace/config.toml"])
         assert archive.read("memory/people.md").decode() == PEOPLE
     assert program("export", "--format", "zip", "--private").returncode == 2
 

@@ -103,7 +103,6 @@ forget MEMORY.md --dry-run --yes
 consolidate --estimate --dry-run
 consolidate --estimate --accept
 consolidate --dry-run --accept
-rollup --confirm --dry-run --yes
 sync --estimate --every 5
 sync --estimate --no-embed
 sync --estimate --pull

@@ -183,7 +183,7 @@ def test_correct(template: Path, env: dict[str, str], stride: int) -> None:
     assert old not in checks.standing(whole)
 
 
-@sampled(40, 7)
+@sampled(10, 3)
 def test_rollup(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     rollup = ["rollup", "--older-than", "60d"]

@@ -205,7 +205,6 @@ def test_old_notes_become_monthly_ones_in_between(begin: Lives, nights: int) -> 
             now = datetime.combine(generated.FIRST + timedelta(days=number + 60), time(4))
             kept, pinned = checks.kept(life.root), checks.pinned(life.root)
             rollup(life.memory, older_than_days=30, now=now)
-            assert (life.root / "archive").is_dir()
             assert checks.pinned(life.root) == pinned
             assert kept <= checks.kept(life.root)
             assert checks.check_sources(life.root)

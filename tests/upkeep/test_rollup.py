@@ -15,13 +15,12 @@ import measure_prompts as prompts
 import pytest
 
 from commonplace import Memory
-from commonplace.base.errors import PreviewOutdated
 from commonplace.demo import unpack
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import parse
 from commonplace.storage import journal, undo
 from commonplace.types.changes import Change
-from commonplace.upkeep import archive, rollup
+from commonplace.upkeep import rollup
 from commonplace.upkeep.schedule import due
 
 SPRING = datetime.fromisoformat("2026-05-01T12:00:00+02:00")
@@ -33,18 +32,15 @@ import os, shutil, sys
 from datetime import datetime
 from pathlib import Path
 from commonplace import Memory
-from commonplace.upkeep import archive as originals, rollup
+from commonplace.upkeep import rollup
 from tests.kills import deadly
 
-what, template, folder, stride = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
+template, folder, stride = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 now = datetime.fromisoformat("2026-05-01T12:00:00+02:00")
 
 def work(root):
     with Memory.open(root) as memory:
-        if what == "rollup":
-            rollup.rollup(memory, now=now)
-        else:
-            originals.confirm(memory, originals.found(memory)[0], now=now)
+        rollup.rollup(memory, now=now)
 
 for n in range(1, 200, stride):
     root = folder / str(n)
@@ -111,8 +107,7 @@ def test_a_month_is_rolled_up_when_all_of_it_is_old_enough(make: Make) -> None:
     memory = make({f"memory/2026-0{n}-01.md": f"# 2026-0{n}-01\n\n- entry of {n}\n" for n in (1, 2, 3)})
     assert [found.month for found in roll(memory, older_than_days=60).months] == ["2026-01", "2026-02"]
     assert sorted(files(memory)) == [
-        "MEMORY.md", "archive/2026/2026-01-01.md", "archive/2026/2026-02-01.md",
-        "memory/2026-01.md", "memory/2026-02.md", "memory/2026-03-01.md",
+        "MEMORY.md", "memory/2026-01.md", "memory/2026-02.md", "memory/2026-03-01.md",
     ]  # fmt: skip
     assert roll(memory, older_than_days=60).months == ()
 
@@ -161,29 +156,6 @@ def test_a_month_holds_its_days_verbatim(make: Make) -> None:
     assert note.annotations[14]["since"] == "2026-01-13"
 
 
-def test_every_original_has_a_place_of_its_own(make: Make) -> None:
-    notes: dict[str, str | bytes] = {
-        "memory/2026-01-01.md": "# 2026-01-01\n\n- fact of the house\n",
-        "memory/2026-01-02.md": "- no title\n",
-        "memory/2026-01-03-trip.md": "# Trip\n\n- at nine\n",
-        "memory/work/2026-01-04.md": "# 2026-01-04\n\n- met Lin\n",
-        "archive/2026/2026-01-01.md": "mine\n",
-    }
-    memory = make(notes)
-    roll(memory)
-    note = parse(month(memory), "memory/2026-01.md")
-    assert [heading.text for heading in note.headings] == [
-        "2026-01-01", "2026-01-02", "2026-01-03 Trip", "2026-01-04",
-    ]  # fmt: skip
-    originals = [
-        "archive/2026/2026-01-01-2.md", "archive/2026/2026-01-02.md", "archive/2026/2026-01-03-trip.md",
-        "archive/2026/work/2026-01-04.md",
-    ]  # fmt: skip
-    daily = [name for name in notes if name.startswith("memory/")]
-    now = files(memory)
-    assert [now[path].decode() for path in originals] == [notes[name] for name in daily]
-
-
 def test_what_two_notes_of_a_day_say_alike_stands_twice(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY, "memory/2026-01-13-b.md": DAY + "- more\n"})
     roll(memory)
@@ -194,7 +166,7 @@ def test_only_the_heading_of_a_day_is_of_the_first_level(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY + "\n# Other\n\n- x\n\nUnder\n---\n\n- y\n"})
     roll(memory)
     assert month(memory).splitlines()[2:] == [
-        "- 14:05 Deploys go out on Tuesdays.", "", "## Other", "", "- x", "", "### Under", "", "- y",
+        "- 14:05 Deploys go out on Tuesdays.", "", "## Other", "", "- x", "", "### Under", "", "", "- y",
     ]  # fmt: skip
 
 
@@ -251,47 +223,12 @@ def test_a_month_that_leaves_something_open_says_so(make: Make) -> None:
     assert "memory/2026-01-03.md leaves a comment open" in roll(memory).months[0].refused
 
 
-@pytest.mark.parametrize("label", ["1", "^1", "x"])
-def test_a_label_that_two_days_define_in_two_ways_keeps_the_month(make: Make, label: str) -> None:
-    day = "# 2026-01-1{0}\n\n- fact{0}[{1}]\n\n[{1}]: https://{2}.example\n"
-    memory = make({f"memory/2026-01-1{n}.md": day.format(n, label, n) for n in (3, 4)})
-    (refused,) = roll(memory).months
-    assert f"memory/2026-01-14.md defines [{label}] otherwise" in refused.refused
-    (memory.workspace.memory_dir / "2026-01-14.md").write_text(day.format(4, label, 3))
-    code = "# 2026-01-15\n\n```\n[1]: here\n```\n"
-    (memory.workspace.memory_dir / "2026-01-15.md").write_text(code)
-    assert roll(memory).months[0].refused == ""
-
-
 def test_who_wrote_a_note_by_its_front_matter_is_known_in_the_month(make: Make) -> None:
     head = "---\nby: agent\nagent: nanobot\nsession: 8f3a\n---\n"
     memory = make({"memory/2026-01-20.md": f"{head}# 2026-01-20\n\n- Tea is in the tin.\n"})
     assert [hit.start_line for hit in memory.search("tea session:8f3a").hits]
     roll(memory)
     assert [hit.path for hit in memory.search("tea session:8f3a agent:nanobot").hits] == ["memory/2026-01.md"]
-
-
-def test_what_an_import_says_of_a_note_is_no_text_of_the_month(make: Make) -> None:
-    head = '---\nimported_from: {0}\nimported: 2026-02-01\noriginal: "~/.{0}/a: b.md"\n{1}---\n'
-    page, own = head.format("openclaw", "by: agent\n"), "tags: [rome]\nmeta:\n  original: kept\n"
-    entry = "- 10:22 The pool leaks. <!-- by: agent; agent: claude-mem -->\n"
-    memory = make(
-        {
-            "memory/2026-01-20-openclaw.md": f"{page}# Harbour\n\n- It closes at nine.\n",
-            "memory/2026-01-21-claude-mem.md": f"{head.format('claude-mem', '')}# Day\n\n{entry}",
-            "memory/2026-01-22-openclaw.md": f"---\n{own}{page[4:]}# Tiber\n\n- It floods.\n",
-        }
-    )
-    roll(memory)
-    text = month(memory)
-    assert "imported" not in text
-    assert text.count("```yaml") == 1
-    assert f"```yaml\n{own}```\n" in text
-    assert entry in text
-    assert "# 2026-01-20 Harbour <!-- by: agent; agent: openclaw -->" in text
-    assert [hit.path for hit in memory.search("closes agent:openclaw by:agent").hits] == ["memory/2026-01.md"]
-    archived = (memory.workspace.root / "archive/2026/2026-01-20-openclaw.md").read_text()
-    assert archived.startswith(page)
 
 
 def test_what_a_note_says_of_itself_goes_with_its_heading(make: Make) -> None:
@@ -338,11 +275,11 @@ def test_slugs_folders_and_other_encodings(make: Make) -> None:
         "# 2026-01-01", "- met [Lin](../people/lin.md)", "# 2026-01-01 dentist", "- at nine",
         "# 2026-01-02", "- 下午开会", "# 2026-01-03", "- old line ends", "- and \ufffd bytes", "# 2026-01-04",
     ]  # fmt: skip
-    archived = files(memory)
-    for name, told in notes.items():
-        if name != "memory/people/lin.md":
-            place = name.replace("memory/", "archive/2026/")
-            assert archived[place] == (told if isinstance(told, bytes) else told.encode())
+    undo.undo(memory.workspace)
+    back = files(memory)
+    assert {name: back[name] for name in notes} == {
+        name: told if isinstance(told, bytes) else told.encode() for name, told in notes.items()
+    }
 
 
 def test_a_monthly_note_that_exists_is_added_to(make: Make) -> None:
@@ -369,50 +306,26 @@ def test_a_monthly_note_that_exists_is_added_to(make: Make) -> None:
     assert text.splitlines()[line - 1] == "- deep"
 
 
-OLDER = (
-    "# 2026-01\n\n## 2026-01-13 <!-- cp: from=archive/2026/2026-01-13.md#L1-L3 since=2026-01-13 -->\n\n"
-    "- 14:05 Deploys go out on Tuesdays. <!-- cp: from=archive/2026/2026-01-13.md#L3 since=2026-01-13 -->\n"
-)
-
-
-@pytest.mark.parametrize("older", [False, True])
-def test_a_day_written_to_after_its_month_was_rolled_up(make: Make, older: bool) -> None:
-    memory = make(
-        {"memory/2026-01.md": OLDER, "archive/2026/2026-01-13.md": DAY}
-        if older
-        else {"memory/2026-01-13.md": DAY}
-    )
-    roll(memory)
-    before = month(memory)
-    note = memory.workspace.memory_dir / "2026-01-13.md"
-    note.write_text(DAY + "- late\n")
-    roll(memory)
-    assert bare(month(memory)) == [*bare(before), *bare(DAY), "- late"]
-    assert {"archive/2026/2026-01-13.md", "archive/2026/2026-01-13-2.md"} <= files(memory).keys()
-    before = month(memory)
-    (memory.workspace.memory_dir / "2026-01-12.md").write_text(DAY.replace("13", "12"))
-    note.write_text(DAY)
-    roll(memory)
-    assert not note.exists()
-    early = ["# 2026-01-12", "- 14:05 Deploys go out on Tuesdays."]
-    assert bare(month(memory)) == [*bare(before), *early]
-
-
-def test_a_line_of_another_day_stands_for_none_of_this(make: Make) -> None:
-    days = {f"memory/2026-01-1{n}.md": f"# 2026-01-1{n}\n\n- Day {n}.\n- Rain.\n" for n in (3, 4)}
+def test_a_day_that_is_written_again_is_added_again_unless_it_stands_there(make: Make) -> None:
+    days = {f"memory/2026-01-1{n}.md": f"---\ntags: [x]\n---\n# 2026-01-1{n}\n\n- Rain.\n" for n in (3, 4)}
     memory = make(days | {"memory/2026-01-15.md": "# 2026-01-15\n\n- Sun.\n"})
     roll(memory)
     before = month(memory)
-    (memory.workspace.memory_dir / "2026-01-15.md").write_text("# 2026-01-15\n\n- Sun.\n- Rain.\n")
+    assert before.count("```yaml\ntags: [x]\n```\n\n- Rain.\n") == 2
     (memory.workspace.memory_dir / "2026-01-14.md").write_text(days["memory/2026-01-14.md"])
+    (memory.workspace.memory_dir / "2026-01-15.md").write_text("# 2026-01-15\n\n- Sun.\n- Rain.\n")
+    memory.workspace.memory_file.write_text("- Rain <!-- cp: from=memory/2026-01-14.md#L6 -->\n")
     roll(memory)
     assert month(memory) == f"{before}\n# 2026-01-15\n\n- Sun.\n- Rain.\n"
+    assert "from=memory/2026-01.md#L15 -->" in memory.workspace.memory_file.read_text()
+    assert before.splitlines()[14] == "- Rain."
+    assert not list(memory.workspace.memory_dir.glob("*-1?.md"))
 
 
 # --- what points at it ----------------------------------------------------------------------------------
 
 
-def test_references_follow_and_links_are_named(make: Make) -> None:
+def test_references_follow_and_links_stay(make: Make) -> None:
     memory = make(
         {
             "memory/2026-01-13.md": DAY + "- 15:00 Edited x <!-- by: tool -->\n- seen on the\n  second\n",
@@ -427,7 +340,7 @@ def test_references_follow_and_links_are_named(make: Make) -> None:
             "memory/plans.md": "- ~~a~~ <!-- cp: until=2026-02-01 by=owner to=memory/2026-01-13.md#L3 -->\n",
         }
     )
-    warnings = roll(memory).warnings
+    roll(memory)
     lines = month(memory).splitlines()
     place = lines.index(next(line for line in lines if line.startswith("- 14:05"))) + 1
     assert memory.workspace.memory_file.read_text().splitlines()[2:] == [
@@ -438,22 +351,6 @@ def test_references_follow_and_links_are_named(make: Make) -> None:
         "- <private>[x](memory/2026-01-13.md)</private>, memory/2026-01-13.md",
     ]
     assert f"to=memory/2026-01.md#L{place} " in (memory.workspace.memory_dir / "plans.md").read_text()
-    told = "in memory/2026-01.md, MEMORY.md links to its daily notes stay as you wrote them"
-    assert [told in warning for warning in warnings] == [True]
-
-
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [
-        ("[a](memory/2026-01-13.md)", True), ("[a](<2026-01-13.md#plan>)", True), ("[[2026-01-13]]", True),
-        ("[[memory/2026-01-13#Plan|p]]", True), ("[1]: /memory/2026-01-13.md", True),
-        ("<a href='2026-01-13.md'>", True), ("memory/2026-01-13.md", False), ("[a](2026-01-12.md)", False),
-        ("on 2026-01-13 [b](x.md)", False), ("from <!-- cp: from=memory/2026-01-13.md#L3 -->", False),
-    ],
-)  # fmt: skip
-def test_notes_with_links_to_a_day_are_named(make: Make, line: str, named: bool) -> None:
-    memory = make({"memory/2026-01-13.md": DAY, "memory/plans.md": f"# P\n\n{line}\n"})
-    assert [True for warning in roll(memory).warnings if "in memory/plans.md" in warning] == [True] * named
 
 
 def test_what_a_whole_day_replaces_stays_below_it(make: Make) -> None:
@@ -499,50 +396,8 @@ def test_undoing_puts_every_byte_back(make: Make) -> None:
     for _ in range(2):
         undo.undo(memory.workspace)
     assert files(memory) == before
-    assert not (memory.workspace.root / "archive").exists()
     roll(memory)
-    assert len(files(memory)) == len(before) + 2
-
-
-def test_originals_go_when_they_are_confirmed_and_come_back(make: Make) -> None:
-    memory = make(
-        {
-            "memory/2026-01-13.md": DAY + "- 15:00 Edited x <!-- by: tool -->\n",
-            "memory/2026-01-14.md": "\n",
-            "archive/2026/2026-01-20.md": "mine, not yours\n",
-            "MEMORY.md": "# Memory\n\n- x <!-- cp: from=memory/2026-01-13.md#L4 since=2026-01-13 -->\n",
-        }
-    )
-    roll(memory)
-    before = files(memory)
-    [found] = archive.found(memory, "2026-01")
-    assert found.paths == ("archive/2026/2026-01-13.md", "archive/2026/2026-01-14.md")
-    run = archive.confirm(memory, found, now=SPRING)
-    assert run is not None
-    assert run.about.title == "rollup 2026-01 confirmed"
-    assert [name for name in files(memory) if name.startswith("archive/")] == ["archive/2026/2026-01-20.md"]
-    assert "from=memory/2026-01.md#L4 since=2026-01-13" in memory.workspace.memory_file.read_text()
-    assert archive.found(memory) == []
-    undo.undo(memory.workspace)
-    assert files(memory) == before
-
-
-def test_an_original_that_was_edited_stays(make: Make) -> None:
-    memory = make({"memory/2026-01-13.md": DAY, "memory/2026-01-14.md": DAY.replace("13", "14")})
-    roll(memory)
-    (memory.workspace.root / "archive/2026/2026-01-13.md").write_text("edited\n")
-    [found] = archive.found(memory)
-    assert found.changed == ("archive/2026/2026-01-13.md",)
-    archive.confirm(memory, found, now=SPRING)
-    assert "archive/2026/2026-01-13.md" in files(memory)
-
-
-def test_originals_are_known_without_the_history(make: Make) -> None:
-    memory = make({"memory/2026-01-13.md": DAY})
-    run = roll(memory).months[0].run
-    assert run is not None
-    journal.remove(memory.workspace, run.id)
-    assert [found.paths for found in archive.found(memory)] == [("archive/2026/2026-01-13.md",)]
+    assert len(files(memory)) == len(before)
 
 
 def test_a_note_changed_meanwhile_keeps_its_month(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -579,8 +434,7 @@ def test_nobody_reads_what_was_closed_before(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY})
     (memory.workspace.memory_dir / "2026-01-13.md").chmod(0o600)
     roll(memory)
-    for name in ("archive/2026/2026-01-13.md", "memory/2026-01.md"):
-        assert stat.S_IMODE((memory.workspace.root / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE((memory.workspace.memory_dir / "2026-01.md").stat().st_mode) == 0o600
 
 
 def test_a_closed_day_closes_the_month_that_it_is_added_to(make: Make) -> None:
@@ -591,16 +445,6 @@ def test_a_closed_day_closes_the_month_that_it_is_added_to(make: Make) -> None:
     assert stat.S_IMODE((memory.workspace.memory_dir / "2026-01.md").stat().st_mode) == 0o600
 
 
-def test_an_original_that_is_edited_after_it_was_shown_stays(make: Make) -> None:
-    memory = make({"memory/2026-01-13.md": DAY})
-    roll(memory)
-    [shown] = archive.found(memory)
-    (memory.workspace.root / "archive/2026/2026-01-13.md").write_text(DAY + "- late\n")
-    with pytest.raises(PreviewOutdated):
-        archive.confirm(memory, shown, now=SPRING)
-    assert "archive/2026/2026-01-13.md" in files(memory)
-
-
 def test_it_does_not_run_beside_a_consolidation(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY})
     with due.held(memory.workspace), pytest.raises(due.Running):
@@ -609,10 +453,7 @@ def test_it_does_not_run_beside_a_consolidation(make: Make) -> None:
 
 
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("what", ["rollup", "confirm"])
-def test_killed_at_any_step_the_next_one_carries_on(
-    make: Make, what: str, stride: int, tmp_path: Path
-) -> None:
+def test_killed_at_any_step_the_next_one_carries_on(make: Make, stride: int, tmp_path: Path) -> None:
     memory = make(
         {
             "memory/2026-01-13.md": DAY,
@@ -620,14 +461,12 @@ def test_killed_at_any_step_the_next_one_carries_on(
             "MEMORY.md": "# Memory\n\n- Tuesdays <!-- cp: from=memory/2026-01-13.md#L3 since=2026-01-13 -->\n",
         }
     )
-    if what == "confirm":
-        roll(memory)
     old = files(memory)
     memory.close()
     folder = tmp_path / "killed"
     folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, what, str(memory.workspace.root), str(folder), str(stride)],
+        [sys.executable, "-c", KILLED, str(memory.workspace.root), str(folder), str(stride)],
         capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     steps = int(done.stdout)
@@ -640,11 +479,7 @@ def test_killed_at_any_step_the_next_one_carries_on(
             for name, data in files(killed).items():
                 if not name.endswith(".tmp"):
                     assert data in (old.get(name), new.get(name)), (step, name)
-            if what == "rollup":
-                roll(killed)
-            else:
-                for found in archive.found(killed):
-                    archive.confirm(killed, found, now=SPRING)
+            roll(killed)
             assert files(killed) == new, step
             assert journal.listed(killed.workspace)[0].state == "done"
 

@@ -48,7 +48,7 @@ def _is_pipe() -> bool:
 def export(ctx: click.Context, target: str | None, form: str | None, private: bool, force: bool) -> None:
     """Write all own notes into one file: MEMORY.md, notes without a day, then day by day.
 
-    A zip holds the files as they are, with the archive and the settings of the workspace: unpacked, it is the
+    A zip holds the files as they are, with the settings of the workspace: unpacked, it is the
     workspace again. `commonplace import FILE` brings JSON in. The index, sessions, further collections and
     records are left out. The same notes give the same bytes.
     """

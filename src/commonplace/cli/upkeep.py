@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base.errors import ConfigError
 from commonplace.base.paths import root_of
 from commonplace.cli import failures, session
 from commonplace.cli.options import Group, command, completed, format_option, option, span_days
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from commonplace.memory import Memory
-    from commonplace.upkeep.archive import Originals
     from commonplace.upkeep.consolidation import Consolidation
     from commonplace.upkeep.consolidation.checks import Accepted
     from commonplace.upkeep.consolidation.plan import Operation
@@ -240,8 +238,7 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
     return age
 
 
-@command("rollup", excluding=[("--dry-run", "--yes")])
-@click.argument("month", metavar="[MONTH]", required=False)
+@command("rollup")
 @option(
     "--older-than",
     metavar="DAYS",
@@ -249,35 +246,16 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
     help="How old all of a month must be, as 60d; otherwise the setting.",
 )
 @option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
-@option("--confirm", is_flag=True, help="Delete the originals of MONTH (YYYY-MM), or of all months.")
-@option("--yes", is_flag=True, help="With --confirm: do not ask.")
 @click.pass_context
-def rollup(
-    ctx: click.Context, month: str | None, older_than: int | None, dry_run: bool, confirm: bool, yes: bool
-) -> None:
+def rollup(ctx: click.Context, older_than: int | None, dry_run: bool) -> None:
     """Turn the daily notes of months that are old enough into one note a month.
 
-    Each day stands there verbatim under its heading, and is found with its day as before. The originals are
-    moved to archive/, which is not searched, until --confirm deletes them. `commonplace undo`
-    takes either back. Ends with 3 where no month is old enough, or none was rolled up.
+    Each day stands there verbatim under its heading, and is found with its day as before. `commonplace undo`
+    brings the daily notes back. Ends with 3 where no month is old enough, or none was rolled up.
     """
-    if (month or yes) and not confirm:
-        told = "MONTH and --yes go with --confirm, which deletes the originals of months that were rolled up"
-        raise click.UsageError(f"{told}; without them, every month that is old enough is rolled up", ctx)
-    if confirm and older_than:
-        raise click.UsageError("--older-than does not go with --confirm", ctx)
-    memory = session.open_memory(ctx)
-    if confirm:
-        done = _delete_originals(memory, month or "", dry_run, yes)
-    else:
-        done = _roll_up(ctx, memory, older_than, dry_run)
-    if not done:
-        ctx.exit(failures.NOTHING_FOUND)
-
-
-def _roll_up(ctx: click.Context, memory: Memory, older_than: int | None, dry_run: bool) -> bool:
     from commonplace.upkeep import rollup as rolling
 
+    memory = session.open_memory(ctx)
     report = rolling.rollup(memory, older_than_days=older_than, dry_run=dry_run)
     for month in report.months:
         if month.refused:
@@ -291,41 +269,9 @@ def _roll_up(ctx: click.Context, memory: Memory, older_than: int | None, dry_run
         failures.warn(warning)
     if not report.months:
         session.note("no month is old enough")
-    elif all(month.refused for month in report.months):
+        ctx.exit(failures.NOTHING_FOUND)
+    if all(month.refused for month in report.months):
         ctx.exit(failures.ERROR)  # there was work, and all of it was refused
-    return bool(report.months)
-
-
-def _delete_originals(memory: Memory, month: str, dry_run: bool, yes: bool) -> bool:
-    """Delete originals of months after a confirmation; return false without any."""
-    from commonplace.upkeep import archive
-
-    archives = _archives(memory, month)
-    if not archives:
-        session.note("there are no originals to delete")
-        return False
-    if dry_run:
-        return True
-    if not (yes or session.can_ask()):
-        raise ConfigError("--confirm", "nothing was deleted; where nobody can be asked, add --yes")
-    if not yes:
-        session.confirm(f"Delete {count(sum(len(one.paths) for one in archives), 'original')}?")
-    for one in archives:
-        if run := archive.confirm(memory, one):
-            session.write(f"{one.month}: {count(len(one.paths), 'original')} deleted (run {run.id})")
-    return True
-
-
-def _archives(memory: Memory, month: str) -> list[Originals]:
-    """List the originals that can be deleted, and say which stay; return the months that have any."""
-    from commonplace.upkeep import archive
-
-    archives = archive.found(memory, month)
-    for one in archives:
-        for path in one.changed:
-            failures.warn(f"{path}: changed since the rollup, so it stays")
-        session.write("\n".join(f"{one.month}: {path}" for path in one.paths))
-    return [one for one in archives if one.paths]
 
 
 # --- schedule -------------------------------------------------------------------------------------------

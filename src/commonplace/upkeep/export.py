@@ -25,7 +25,6 @@ from commonplace.notes import scan
 from commonplace.render import screen
 from commonplace.storage import receipts
 from commonplace.types.reports import FileFailure
-from commonplace.upkeep.rollup import ARCHIVE
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -49,13 +48,13 @@ class Export(NamedTuple):
 def export(memory: Memory, form: Form = "md", *, private: bool = False) -> Export:
     """Return all own notes of a workspace: long-term memory, notes without a day, then day by day.
 
-    A zip holds the files byte for byte, with the archive of rolled up notes and the workspace's settings.
+    A zip holds the files byte for byte, with the workspace's settings.
     Elsewhere private parts are blank and secrets redacted, unless they are to be kept (`private`); marks of
     statements stay, so that a guess reads as one. Raises ConfigError for a form that there is not.
     """
     if form not in FORMS:
         raise ConfigError("form", f"{form!r} is not allowed; it must be one of {', '.join(FORMS)}")
-    files, failures = _read(memory, archive=form == "zip")
+    files, failures = _read(memory, with_settings=form == "zip")
     if form == "zip":
         return Export(_zip(files), len(files), failures)
     notes = [parse(decode(data), path) for path, data in files.items()]
@@ -112,16 +111,13 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
         raise NoteUnreadable(shown, paths.reason(error)) from error
 
 
-def _read(memory: Memory, *, archive: bool = False) -> tuple[dict[str, bytes], tuple[FileFailure, ...]]:
+def _read(memory: Memory, *, with_settings: bool) -> tuple[dict[str, bytes], tuple[FileFailure, ...]]:
     """The bytes of own notes by their paths, in the order of these, and what could not be read."""
     workspace, own = memory.workspace, memory.settings.index
-    sources = [
-        scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore),
-        *([scan.Source(ARCHIVE, os.fspath(workspace.root), (f"{ARCHIVE}/**/*.md",))] if archive else []),
-    ]
+    source = scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore)
     files, failures = dict[str, bytes](), list[FileFailure]()
-    found = sorted((state.path, Path(state.absolute)) for state in scan.scan(sources))
-    if archive and (settings := workspace_file(workspace.root)).is_file():
+    found = sorted((state.path, Path(state.absolute)) for state in scan.scan([source]))
+    if with_settings and (settings := workspace_file(workspace.root)).is_file():
         found.append((settings.relative_to(workspace.root).as_posix(), settings))
     for path, absolute in found:
         try:
