@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.agent import store
+from commonplace.agent import context as contexts
 from commonplace.agent.attachment import Attachment, HostModel, Recalled, opened, turns_of
 from commonplace.base.errors import ProviderError
 from commonplace.providers.llm.base import Message, Request
@@ -89,7 +89,7 @@ def test_a_recall_that_hangs_is_left_behind_and_threads_do_not_pile_up(
         for number in range(10):
             assert attachment.recall(ASKED, str(number)) is None
             assert asyncio.run(attachment.recall_async(ASKED, str(number))) is None
-        assert threading.active_count() <= before + store.RUNNING
+        assert threading.active_count() <= before + contexts.RUNNING
         hanging.set()
         attachment.close()
 
@@ -97,7 +97,7 @@ def test_a_recall_that_hangs_is_left_behind_and_threads_do_not_pile_up(
 def test_many_sessions_at_once_are_all_answered(beside: Attachment) -> None:
     async def together() -> list[object]:
         return await asyncio.gather(
-            *(beside.recall_async(ASKED, str(number)) for number in range(5 * store.RUNNING))
+            *(beside.recall_async(ASKED, str(number)) for number in range(5 * contexts.RUNNING))
         )
 
     assert None not in asyncio.run(together())
@@ -111,7 +111,7 @@ def test_a_recall_for_which_no_thread_can_be_had_is_none(
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        for _ in range(2 * store.RUNNING):  # a slot that was taken is given back
+        for _ in range(2 * contexts.RUNNING):  # a slot that was taken is given back
             assert beside.recall(ASKED, "s") is None
     assert beside.recall(ASKED, "s") is not None
 

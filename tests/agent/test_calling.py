@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,32 +15,36 @@ from commonplace.agent import loop
 from commonplace.agent.loop import INTERRUPTED, NOT_KEPT, Toolbox, paired
 from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
 from commonplace.memory import Memory
-from commonplace.types.events import Call, Turn
+from commonplace.types.events import Call, ToolExecution, Turn
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def box(root: Path, *offered: Tool, deadline_s: float = 10) -> Toolbox:
-    return Toolbox(Memory.open(root), offered, session="s", agent="a", deadline_s=deadline_s)
+def run(
+    root: Path, offered: Sequence[Tool], calls: Sequence[Call], deadline_s: float = 10, approve: Any = None
+) -> list[ToolExecution]:
+    tools = Toolbox(Memory.open(root), offered, Caller("a", "s"), approve)
+    done = [tools.refused(call, "") for call in calls]
+    tools.run(calls, done, deadline_s)
+    return done
 
 
 def call(name: str, arguments: str = "{}", place: int = 0) -> Call:
     return Call(f"call_{place}", name, arguments)
 
 
-def test_calls_run_side_by_side_and_answer_in_order(tmp_path: Path) -> None:
-    meeting = threading.Barrier(3, timeout=5)
+def test_calls_run_in_order_as_the_caller(tmp_path: Path) -> None:
+    order: list[str] = []
 
-    def run(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-        meeting.wait()  # raises unless all three are here at once
+    def meet(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+        order.append(given["name"])
         return Answer(f"{given['name']} for {caller.agent} in {caller.session}")
 
-    tool = Tool("meet", "", {"type": "object", "properties": {"name": {"type": "string"}}}, run)
-    calls = [call("meet", f'{{"name": "{name}"}}') for name in ("first", "second", "third")]
-    done = box(tmp_path, tool).run(calls)
-    assert [execution.result for execution in done] == [
-        "first for a in s", "second for a in s", "third for a in s",
-    ]  # fmt: skip
+    tool = Tool("meet", "", {"type": "object", "properties": {"name": {"type": "string"}}}, meet)
+    names = ["first", "second", "third"]
+    done = run(tmp_path, [tool], [call("meet", f'{{"name": "{name}"}}') for name in names])
+    assert [execution.result for execution in done] == [f"{name} for a in s" for name in names]
+    assert order == names
     assert all(execution.duration_ms > 0 for execution in done)
     assert done[0].arguments == {"name": "first"}
 
@@ -49,7 +53,7 @@ def test_mistakes_are_answers(tmp_path: Path) -> None:
     def fail(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
         raise RuntimeError("out of paper")
 
-    tools = box(tmp_path, *TOOLS, Tool("print", "", NOTHING, fail))
+    tools = [*TOOLS, Tool("print", "", NOTHING, fail)]
     calls = [
         call("remember_it"),
         call("memory_search", '{"query": '),
@@ -59,7 +63,7 @@ def test_mistakes_are_answers(tmp_path: Path) -> None:
         call("print"),
         call("memory_status", ""),
     ]
-    errors = [execution.error for execution in tools.run(calls)]
+    errors = [execution.error for execution in run(tmp_path, tools, calls)]
     assert errors[0].startswith("unknown tool 'remember_it'; there are memory_search,")
     assert errors[1] == 'memory_search: the arguments are not a JSON object: {"query": '
     assert errors[2] == "memory_search: the arguments are not a JSON object: []"
@@ -76,17 +80,17 @@ def test_a_tool_that_hangs_and_too_many_calls(tmp_path: Path) -> None:
         held.wait(10)
         return Answer("late")
 
-    tools = box(tmp_path, Tool("hang", "", NOTHING, hang), deadline_s=0.05)
-    done = tools.run([call("hang"), *[call("nothing")] * loop.MOST_CALLS])
+    tools = [Tool("hang", "", NOTHING, hang), *TOOLS]
+    done = run(tmp_path, tools, [call("hang"), *[call("memory_status")] * loop.MOST_CALLS], 0.05)
     held.set()
     assert done[0].error == "no result within 0.05 s"
-    assert done[1].error.startswith("unknown tool")
+    assert done[1].error == "not run: no time was left for it"
     assert done[-1].error == f"not run: only {loop.MOST_CALLS} calls of one answer are"
 
 
 def test_an_answer_as_a_turn(tmp_path: Path) -> None:
     wanted = call("memory_status", place=7)
-    (done,) = box(tmp_path, *TOOLS).run([wanted])
+    (done,) = run(tmp_path, TOOLS, [wanted])
     turn = loop.answered(wanted, done)
     assert (turn.role, turn.answers, turn.tool) == ("tool", "call_7", "memory_status")
     assert turn.text == done.result
@@ -117,30 +121,28 @@ class Burning:
         self.asked.append((tool.name, preview, here))
         return self.says
 
-    def box(self, root: Path) -> Toolbox:
-        return Toolbox(Memory.open(root), [*TOOLS, self.tool], approve=self.approve)
-
 
 def test_a_person_is_asked_in_the_thread_that_calls(tmp_path: Path) -> None:
     house = Burning()
     calls = [call("memory_status"), call("burn", '{"sure": true}'), call("burn")]
-    status, burnt, preview = house.box(tmp_path).run(calls)
+    status, burnt, preview = run(tmp_path, [*TOOLS, house.tool], calls, approve=house.approve)
     assert house.asked == [("burn", "burn the house", True)]
     assert (burnt.result, preview.result, status.error) == ("burnt", "would burn", "")
 
 
 def test_a_no_is_told_and_holds_for_the_whole_answer(tmp_path: Path) -> None:
     house = Burning(says=False)
-    done = house.box(tmp_path).run([call("burn", '{"sure": true}', place) for place in range(5)])
+    calls = [call("burn", '{"sure": true}', place) for place in range(5)]
+    done = run(tmp_path, [house.tool], calls, approve=house.approve)
     assert [execution.error for execution in done] == [f"burn: {loop.DECLINED}"] * 5
     assert (len(house.asked), house.burnt) == (1, 0)
 
 
 def test_without_anybody_to_ask_it_is_refused(tmp_path: Path) -> None:
     house = Burning()
-    (done,) = box(tmp_path, house.tool).run([call("burn", '{"sure": true}')])
+    (done,) = run(tmp_path, [house.tool], [call("burn", '{"sure": true}')])
     assert (done.error, house.burnt) == (f"burn: {loop.NOBODY}", 0)
-    (preview,) = box(tmp_path, house.tool).run([call("burn")])
+    (preview,) = run(tmp_path, [house.tool], [call("burn")])
     assert preview.result == "would burn"
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent import Context, ContextBuilder
+from commonplace.agent import context as contexts
 from commonplace.agent.context import DAILY, FILES, LONG_TERM, RECALL
 from commonplace.base import tokens
 from commonplace.config.settings import Prompt
@@ -310,3 +313,39 @@ def test_a_damaged_index_is_answered_around(memory: Memory) -> None:
 def test_a_message_that_reads_as_a_mistaken_query_is_no_error(memory: Memory) -> None:
     for message in ["lex: ferry\nlex:\nnonsense: x", "in:nowhere ferry Oslo", 'after:never "ferry', "intent: a\nintent: b"]:  # fmt: skip
         assert RECALL not in [left.what for left in build(memory, f"{message} ferry Oslo").left_out]
+
+
+# --- a block that is waited for -------------------------------------------------------------------------
+
+
+class Waiting(ContextBuilder):
+    """Composes when it is let."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.go = threading.Event()
+
+    def compose(self, message: str, **options: Any) -> Any:
+        assert self.go.wait(60)
+        return super().compose(message, **options)
+
+
+def test_a_block_within_a_time_is_the_same_and_counts_as_given(memory: Memory) -> None:
+    builder = ContextBuilder(memory)
+    block = builder.build_within(60, QUESTION, session="a", now=TODAY)
+    assert block == ContextBuilder(memory).build(QUESTION, session="a", now=TODAY)
+    assert builder.build(QUESTION, session="a", now=TODAY).text == ""
+
+
+def test_what_is_late_or_fails_is_none_and_threads_do_not_pile_up(memory: Memory) -> None:
+    builder, before = Waiting(memory), set(threading.enumerate())
+    for _ in range(3 * contexts.RUNNING):
+        assert builder.build_within(0.01, QUESTION, session="a", now=TODAY) is None
+    late = set(threading.enumerate()) - before
+    assert len(late) == contexts.RUNNING
+    builder.go.set()
+    for thread in late:
+        thread.join(60)
+    assert builder.build(QUESTION, session="a", now=TODAY).text  # late blocks did not count as given
+    assert builder.build_within(60, QUESTION, now="never") is None
+    assert builder.build_within(60, QUESTION, now=TODAY) is not None

@@ -8,15 +8,16 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace.agent import hooks as hooking
-from commonplace.agent.hooks import EVENTS, AgentHook, Count, HookManager, Result
+from commonplace.agent.hooks import EVENTS, AgentHook, HookManager, Result
 from commonplace.config import load
-from commonplace.types import MessageEvent, SessionEvent, ToolExecution, Turn
+from commonplace.types import SessionEvent
 from tests.places import settings_file
 
 Emit = Callable[[HookManager, str, object], None]
@@ -98,21 +99,18 @@ class Hanging(Listener):
 
     def on_session_start(self, event: SessionEvent) -> Result:
         self.go.wait()
-        return super().on_session_start(event)
+        self.heard.append(("", event))
+        return None
 
 
-class AsyncHanging(AgentHook):
-    deadline_s = 0.05
+class AsyncHanging(Hanging):
+    def on_session_start(self, event: SessionEvent) -> Result:
+        return self.later(event)
 
-    def __init__(self) -> None:
-        self.cancelled = threading.Event()
-
-    async def on_session_start(self, event: SessionEvent) -> None:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cancelled.set()
-            raise
+    async def later(self, event: SessionEvent) -> None:
+        self.heard.append(("", event))
+        while not self.go.is_set():
+            await asyncio.sleep(0.01)
 
 
 def test_both_kinds_are_told_in_the_order_of_registration(
@@ -132,22 +130,6 @@ def test_a_method_that_is_left_out_costs_nothing(managed: Callable[..., HookMana
     for name in set(EVENTS) - {"on_session_start"}:
         emit(manager, name, EVENT)
     assert set(threading.enumerate()) <= before
-    assert manager.counts == {}
-
-
-def test_a_hook_need_not_be_ours(managed: Callable[..., HookManager], emit: Emit) -> None:
-    class Duck:
-        def __init__(self) -> None:
-            self.heard: list[ToolExecution] = []
-
-        def on_tool_executed(self, execution: ToolExecution) -> None:
-            self.heard.append(execution)
-
-    duck = Duck()
-    manager = managed(duck)
-    emit(manager, "on_tool_executed", ToolExecution("s1", "write"))
-    emit(manager, "on_session_end", EVENT)
-    assert [execution.tool for execution in duck.heard] == ["write"]
 
 
 @pytest.mark.parametrize("kind", [Failing, AsyncFailing])
@@ -165,113 +147,92 @@ def test_whatever_a_hook_raises_stays_with_it(
     manager = managed(kind(error), listener)
     emit(manager, "on_session_start", EVENT)
     assert len(listener.heard) == 1
-    assert manager.counts[kind.__name__, "on_session_start"] == Count(told=1, failed=1)
     (record,) = caplog.records
     assert record.name == "commonplace.hooks"
     assert kind.__name__ in record.getMessage()
     assert SAID not in caplog.text
 
 
-def test_the_log_holds_nothing_of_the_conversation(
-    managed: Callable[..., HookManager], emit: Emit, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", [Hanging, AsyncHanging])
+def test_a_hook_that_hangs_costs_one_wait_and_one_thread(
+    managed: Callable[..., HookManager], emit: Emit, kind: type[Hanging], caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Quoting(AgentHook):
-        def on_message_received(self, event: MessageEvent) -> Result:
-            raise RuntimeError(event.turn.text)
-
-    emit(managed(Quoting()), "on_message_received", MessageEvent("s1", Turn("user", SAID)))
-    assert "RuntimeError" in caplog.text
-    assert SAID not in caplog.text
-
-
-@pytest.mark.parametrize("kind", [Failing, AsyncFailing])
-def test_repeated_failures_suspend(
-    managed: Callable[..., HookManager], emit: Emit, kind: type[Failing], caplog: pytest.LogCaptureFixture
-) -> None:
-    listener = Listener()
-    manager = managed(kind(ValueError()), listener, suspend_after=2)
-    for _ in range(5):
-        emit(manager, "on_session_start", EVENT)
-    assert manager.suspended == (kind.__name__,)
-    assert manager.counts[kind.__name__, "on_session_start"] == Count(told=2, failed=2, dropped=3)
-    assert len(listener.heard) == 5
-    assert "suspended" in caplog.records[-1].getMessage()
-
-
-def test_one_that_mends_itself_is_not_suspended(managed: Callable[..., HookManager]) -> None:
-    class Flickering(AgentHook):
-        calls = 0
-
-        def on_session_start(self, event: SessionEvent) -> Result:
-            self.calls += 1
-            if self.calls % 2:
-                raise ValueError
-            return None
-
-    manager = managed(Flickering(), suspend_after=2)
-    for _ in range(6):
-        manager.emit("on_session_start", EVENT)
-    assert manager.suspended == ()
-    assert manager.counts["Flickering", "on_session_start"] == Count(told=6, failed=3)
-
-
-def test_a_suspended_hook_is_tried_again_and_one_failure_suspends_it_again(
-    managed: Callable[..., HookManager], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(hooking.time, "monotonic", lambda: now)
-    failing = Failing(ValueError())
-    manager = managed(failing, suspend_after=2, resume_after_s=60)
-    for _ in range(3):
-        manager.emit("on_session_start", EVENT)
-    now += 61
-    assert manager.suspended == ()
-    for _ in range(2):
-        manager.emit("on_session_start", EVENT)
-    assert manager.suspended == ("Failing",)
-    assert manager.counts["Failing", "on_session_start"] == Count(told=3, failed=3, dropped=2)
-    monkeypatch.undo()
-
-
-def test_a_hook_that_hangs_is_left_behind_and_told_in_order_when_it_is_back(
-    managed: Callable[..., HookManager], emit: Emit
-) -> None:
-    hanging, listener = Hanging(0.05), Listener()
-    manager = managed(hanging, listener, suspend_after=9)
+    hanging, listener = kind(0.05), Listener()
+    before = {thread for thread in threading.enumerate() if thread.name == "commonplace hooks"}
+    manager = managed(hanging, listener)
     events = [SessionEvent(f"s{number}") for number in range(4)]
     for event in events:
         emit(manager, "on_session_start", event)
-    assert hanging.heard == []  # it hangs still, and everybody else goes on
-    assert [event for _, event in listener.heard] == events
-    assert manager.counts["Hanging", "on_session_start"] == Count(told=1, late=4)
+    assert [event for _, event in listener.heard] == events  # everybody else goes on
+    threads = {thread for thread in threading.enumerate() if thread.name == "commonplace hooks"}
+    assert len(threads - before) == 2
     hanging.go.set()
     manager.close(30.0)
-    assert [event for _, event in hanging.heard] == events
+    for thread in threads - before:
+        thread.join(30)
+    assert [event for _, event in hanging.heard] == events[:1]  # not called again
+    assert [record.getMessage() for record in caplog.records if "took too long" in record.getMessage()] == [
+        f"hook {kind.__name__}, on_session_start: took too long and is not called again"
+    ]
 
 
-def test_a_hook_that_hangs_for_ever_costs_one_thread_and_is_suspended(
-    managed: Callable[..., HookManager], emit: Emit
+def test_a_slow_hook_is_not_blamed_on_others_that_wait(managed: Callable[..., HookManager]) -> None:
+    """Emitters on many threads wait for their turn, however long the line is."""
+
+    class Slow(Listener):
+        def on_session_start(self, event: SessionEvent) -> Result:
+            threading.Event().wait(0.02)
+            return super().on_session_start(event)
+
+    slow = Slow()
+    manager = managed(slow, deadline_s=0.2)
+    emitters = [threading.Thread(target=manager.emit, args=("on_session_start", EVENT)) for _ in range(30)]
+    for emitter in emitters:
+        emitter.start()
+    for emitter in emitters:
+        emitter.join(60)
+    assert len(slow.heard) == 30
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_events_of_hooks_are_delivered_without_waiting_and_end(
+    managed: Callable[..., HookManager], emit: Emit, is_async: bool
 ) -> None:
-    hanging = Hanging()
-    manager = managed(hanging, deadline_s=0.05, resume_after_s=0)
-    for _ in range(20):
-        emit(manager, "on_session_start", EVENT)
-    threads = [thread for thread in threading.enumerate() if thread.name == "hook Hanging"]
-    assert len(threads) == 1
-    # Its time of rest is over at once, but as long as it hangs there is nobody who could be told.
-    assert manager.suspended == ("Hanging",)
-    assert manager.counts["Hanging", "on_session_start"] == Count(told=1, late=3, dropped=19)
-    hanging.go.set()
+    class Echo(Listener):
+        def on_session_start(self, event: SessionEvent) -> Result:
+            super().on_session_start(event)
+            if is_async:
+                return manager.emit_async("on_session_start", event)
+            for _ in range(2):
+                manager.emit("on_session_start", event)
+            return None
 
-
-def test_a_coroutine_that_hangs_is_cancelled(managed: Callable[..., HookManager], emit: Emit) -> None:
-    hanging, listener = AsyncHanging(), AsyncListener()
-    manager = managed(hanging, listener)
+    echo = Echo()
+    manager = managed(echo)
     emit(manager, "on_session_start", EVENT)
-    assert hanging.cancelled.wait(30)
-    assert len(listener.heard) == 1
-    counted = manager.counts["AsyncHanging", "on_session_start"]
-    assert counted.late + counted.failed == 1
+    most = hooking.DEEPEST if is_async else 2**hooking.DEEPEST - 1
+    while len(echo.heard) < most:
+        time.sleep(0.01)
+    manager.close(30.0)
+    assert len(echo.heard) == most
+
+
+def test_a_flood_of_a_hook_is_bounded(managed: Callable[..., HookManager]) -> None:
+    class Flood(Listener):
+        def on_session_start(self, event: SessionEvent) -> Result:
+            for _ in range(10 * hooking.LONGEST_LINE):
+                manager.emit("on_session_end", event)
+            return None
+
+        def on_session_end(self, event: SessionEvent) -> Result:
+            self.heard.append(("end", event))
+            return None
+
+    flood = Flood()
+    manager = managed(flood)
+    manager.emit("on_session_start", EVENT)
+    manager.close(30.0)
+    assert len(flood.heard) == hooking.LONGEST_LINE
 
 
 def test_a_coroutine_that_blocks_does_not_hold_up_the_loop_of_its_host(
@@ -293,56 +254,6 @@ def test_a_coroutine_that_blocks_does_not_hold_up_the_loop_of_its_host(
 
     manager = managed(Blocking())
     assert asyncio.run(host()) == "still telling"
-    assert manager.counts["Blocking", "on_session_start"] == Count(told=1)
-
-
-def test_a_hook_that_emits_goes_round_only_so_often(managed: Callable[..., HookManager], emit: Emit) -> None:
-    deepest = threading.Semaphore(0)
-
-    class Echo(Listener):
-        def on_session_start(self, event: SessionEvent) -> Result:
-            manager.emit("on_session_start", event)
-            deepest.release()
-            return super().on_session_start(event)
-
-    echo = Echo()
-    manager = managed(echo)
-    emit(manager, "on_session_start", EVENT)
-    for _ in range(hooking.DEEPEST):
-        assert deepest.acquire(timeout=30)
-    manager.close(30.0)
-    assert len(echo.heard) == hooking.DEEPEST
-    assert manager.counts["Echo", "on_session_start"] == Count(told=hooking.DEEPEST, dropped=1)
-
-
-def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
-    managed: Callable[..., HookManager],
-) -> None:
-    flooded = threading.Event()
-
-    class Flood(AgentHook):
-        def on_session_start(self, event: SessionEvent) -> Result:
-            for _ in range(10 * hooking.LONGEST_LINE):
-                manager.emit("on_session_end", event)
-            flooded.set()
-            return None
-
-    class Slow(AgentHook):
-        heard = 0
-
-        def on_session_end(self, event: SessionEvent) -> Result:
-            flooded.wait()
-            self.heard += 1
-            return None
-
-    slow = Slow()
-    threads = set(threading.enumerate())
-    manager = managed(Flood(), slow)
-    manager.emit("on_session_start", EVENT)
-    assert len(set(threading.enumerate()) - threads) <= 2
-    manager.close(30.0)
-    assert slow.heard in (hooking.LONGEST_LINE, hooking.LONGEST_LINE + 1)  # and the one that was on its way
-    assert manager.suspended == ()  # it is not the one to blame
 
 
 def test_context_variables_of_the_host_reach_a_hook(managed: Callable[..., HookManager], emit: Emit) -> None:
@@ -373,37 +284,12 @@ def test_an_async_hook_keeps_one_loop_whoever_emits(managed: Callable[..., HookM
     assert loops[0] is loops[1]
 
 
-def test_a_host_that_is_cancelled_is_cancelled(managed: Callable[..., HookManager]) -> None:
-    hanging = Hanging()
-    manager = managed(hanging)
-
-    async def host() -> None:
-        telling = asyncio.create_task(manager.emit_async("on_session_start", EVENT))
-        await asyncio.sleep(0.01)
-        telling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await telling
-
-    asyncio.run(host())
-    hanging.go.set()  # and the hook says so to a loop that is closed
-    manager.close(30.0)
-    assert manager.counts["Hanging", "on_session_start"] == Count(told=1)
-
-
-def test_an_event_that_nobody_knows_is_logged_once(
+def test_an_unknown_event_is_logged(
     managed: Callable[..., HookManager], emit: Emit, caplog: pytest.LogCaptureFixture
 ) -> None:
     manager = managed(Listener())
-    for _ in range(3):
-        emit(manager, "on_sesion_start", EVENT)
-    assert len(caplog.records) == 1
+    emit(manager, "on_sesion_start", EVENT)
     assert "on_session_start" in caplog.text
-
-
-def test_hooks_of_one_class_are_counted_apart(managed: Callable[..., HookManager]) -> None:
-    manager = managed(Listener(), Listener(), Failing(ValueError()))
-    manager.emit("on_session_start", EVENT)
-    assert [name for name, _ in manager.counts] == ["Listener", "Listener#2", "Failing"]
 
 
 def test_closed_it_tells_nobody(managed: Callable[..., HookManager], emit: Emit) -> None:
@@ -412,23 +298,6 @@ def test_closed_it_tells_nobody(managed: Callable[..., HookManager], emit: Emit)
     manager.close()
     emit(manager, "on_session_start", EVENT)
     assert listener.heard == []
-
-
-def test_no_thread_to_be_had_is_a_failure_of_the_hook(
-    managed: Callable[..., HookManager], emit: Emit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Refused(threading.Thread):
-        def start(self) -> None:
-            raise RuntimeError("can't start new thread")
-
-    listener = Listener()
-    manager = managed(listener)
-    with monkeypatch.context() as patched:
-        patched.setattr(hooking.threading, "Thread", Refused)
-        manager.emit("on_session_start", EVENT)
-    assert manager.counts["Listener", "on_session_start"] == Count(failed=1)
-    emit(manager, "on_session_start", EVENT)
-    assert len(listener.heard) == 1
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -500,9 +369,8 @@ def test_hooks_of_other_packages_come_last_and_broken_ones_are_named(
         emit(manager, "on_session_start", EVENT)
     assert sorted(_heard()) == [("Duck", "s1")] * 2 + [("Hook", "s1")] * 2
     assert len(listener.heard) == 2
-    logged = sorted(record.getMessage().split(",")[0] for record in caplog.records)
-    assert logged == ["hook broken", "hook missing"]
-    assert manager.counts["missing", "on_session_start"] == Count(told=1, failed=1)
+    logged = sorted(record.getMessage().split(":")[0] for record in caplog.records)
+    assert logged == ["hook broken is not loaded", "hook missing is not loaded"]
 
 
 def test_hooks_of_other_packages_can_be_left_out(
@@ -511,7 +379,6 @@ def test_hooks_of_other_packages_can_be_left_out(
     manager = managed(entry_points=True, disabled=["m*", "broken"])
     manager.emit("on_session_start", EVENT)
     assert _heard() == [("Hook", "s1")]
-    assert [name for name, _ in manager.counts] == ["good"]
 
 
 def test_settings_say_what_is_loaded(
@@ -523,7 +390,6 @@ def test_settings_say_what_is_loaded(
     manager = HookManager.configured(settings, [Listener()])
     manager.emit("on_session_start", EVENT)
     assert "plugin_of_a_test" not in sys.modules
-    assert len([*manager._listeners("on_session_start")]) == 1
     manager.close()
 
 
@@ -563,6 +429,7 @@ class Ending(AgentHook):
 manager = HookManager([Hanging(), Ending()], deadline_s=0.1, entry_points=False)
 manager.emit("on_session_end", None)
 asyncio.run(manager.emit_async("on_session_end", None))
+manager.close()
 print("done")
 """
     source = Path(__file__).parents[2] / "src"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.agent.hooks import AgentHook, HookManager
-from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
+from commonplace.agent.hooks import HookManager
+from commonplace.agent.lifecycle import ObservationHook, SummaryHook
 from commonplace.agent.worker import IndexWorker
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
@@ -121,18 +121,15 @@ def hanging() -> Iterator[tuple[Client, threading.Event]]:
 def test_idle_then_more_then_the_end(memory: Memory) -> None:  # noqa: F811
     hook = SummaryHook(Summarizer(memory, model(ANSWER, CHINESE_ANSWER)), wait_s=30)
     manager = HookManager([hook], entry_points=False)
-    timer = IdleTimer(manager, 0.05)
     manager.emit("on_session_start", START)
     talk(memory, "s1", turns(ENGLISH))
-    timer.touch("s1", "kestrel")
+    manager.emit("on_session_idle", START)
     assert eventually(lambda: "Asked – " in note(memory))
     talk(memory, "s1", turns(CHINESE, hour=16))
     manager.emit("on_session_end", START)
     assert note(memory).count("- 16:02 请求 – ") == 1
     assert "Asked – " not in note(memory)  # the one summary was brought up to date
     assert note(memory).count("agent: kestrel; session: s1") == 1
-    assert [count.failed + count.late for count in manager.counts.values()] == [0] * len(manager.counts)
-    timer.close()
     manager.close()
     assert hook.close(5)
 
@@ -233,58 +230,3 @@ def test_switched_off_it_does_nothing(memory: Memory) -> None:  # noqa: F811
     assert hook.close(20)
     assert note(memory) == ""
     assert hook._summarizer.pending.marks() == []
-
-
-# --- rests --------------------------------------------------------------------------------------------
-
-
-class Told(AgentHook):
-    def __init__(self) -> None:
-        self.events: list[SessionEvent] = []
-
-    def on_session_idle(self, event: SessionEvent) -> None:
-        self.events.append(event)
-
-    @property
-    def sessions(self) -> list[str]:
-        return [event.session for event in self.events]
-
-
-def test_a_rest_is_told_once() -> None:
-    told = Told()
-    timer = IdleTimer(HookManager([told], entry_points=False), 0.05)
-    timer.touch("s1", "kestrel")
-    assert eventually(lambda: len(told.events) == 1)
-    assert (told.events[0].session, told.events[0].agent) == ("s1", "kestrel")
-    timer.touch("s2")
-    assert eventually(lambda: told.sessions == ["s1", "s2"])  # s1 was not told again meanwhile
-    timer.touch("s1")
-    assert eventually(lambda: told.sessions == ["s1", "s2", "s1"])
-    timer.close()
-
-
-def test_who_speaks_or_ends_does_not_rest() -> None:
-    told = Told()
-    timer = IdleTimer(HookManager([told], entry_points=False), 0.3)
-    timer.touch("ended")
-    timer.touch("quiet")
-    timer.end("ended")
-    while "quiet" not in told.sessions:
-        timer.touch("busy")
-        time.sleep(0.01)
-    assert told.sessions == ["quiet"]
-    timer.close()
-
-
-def test_one_thread_for_all_and_none_after_it_is_closed() -> None:
-    told = Told()
-    timer = IdleTimer(HookManager([told], entry_points=False), 600)
-    before = set(threading.enumerate())
-    for number in range(50):
-        timer.touch(f"s{number}")
-    assert len(set(threading.enumerate()) - before) == 1
-    timer.close()
-    assert set(threading.enumerate()) <= before
-    timer.touch("s1")
-    assert set(threading.enumerate()) <= before
-    assert told.events == []

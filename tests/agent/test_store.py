@@ -1,23 +1,21 @@
-"""Plain calls of a host: notes read and written without loss, and a block begun ahead that never hurts."""
+"""The two texts of a host: today's note and MEMORY.md, read and written without loss."""
 
 from __future__ import annotations
 
 import threading
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
+from commonplace.agent import MemoryStore
 from commonplace.base.errors import ConfigError, OutsideRoots, TextLost
 from commonplace.storage import journal, undo
 from tests.agent.conftest import NOTES, TODAY
 
-QUESTION = "When does the ferry to Oslo leave?"
 SECRET = "ghp_" + "a1B2" * 9
 
 
@@ -148,86 +146,6 @@ def test_writers_at_the_same_time_lose_nothing(plain: MemoryStore) -> None:
         f"- line {n}" for n in range(8)
     ]
     assert text.startswith(NOTES["MEMORY.md"])
-
-
-# --- context --------------------------------------------------------------------------------------------
-
-
-def test_the_context_and_the_recall_are_those_of_the_memory(plain: MemoryStore) -> None:
-    assert (
-        plain.memory_context(QUESTION, now=TODAY)
-        == ContextBuilder(plain.memory).build(QUESTION, now=TODAY).text
-    )
-    assert plain.memory_context(QUESTION, session="a", now=TODAY)
-    assert plain.memory_context(QUESTION, session="a", now=TODAY) == ""
-    assert "17:45" in plain.recall(QUESTION, budget=200).text
-
-
-# --- a block begun ahead --------------------------------------------------------------------------------
-
-
-class Waiting(ContextBuilder):
-    """Builds when it is let."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory)
-        self.go = threading.Event()
-
-    def compose(self, message: str, **options: Any) -> Any:
-        assert self.go.wait(60)
-        return super().compose(message, **options)
-
-
-def test_a_block_begun_ahead_is_the_same(memory: Memory) -> None:
-    builder = ContextBuilder(memory)
-    begun = prefetch(builder, QUESTION, session="a", now=TODAY)
-    context = begun.result(60)
-    assert context == ContextBuilder(memory).build(QUESTION, session="a", now=TODAY)
-    assert begun.result(0) is context
-    assert (begun.done, begun.error) == (True, "")
-    assert builder.build(QUESTION, session="a", now=TODAY).text == ""
-    assert prefetch(memory, QUESTION, now=TODAY).result(60) is not None
-    assert MemoryStore(memory).prefetch(QUESTION, now=TODAY).result(60) is not None
-
-
-def test_what_is_late_is_none_and_does_not_count_as_given(memory: Memory) -> None:
-    builder = Waiting(memory)
-    begun = prefetch(builder, QUESTION, session="a", now=TODAY)
-    assert (begun.result(0.01), begun.done) == (None, False)
-    begun.cancel()
-    builder.go.set()
-    assert begun._done.wait(60)
-    assert begun.result(0) is None
-    assert builder.build(QUESTION, session="a", now=TODAY).text
-
-
-def test_what_comes_after_the_first_asking_can_still_be_had(memory: Memory) -> None:
-    builder = Waiting(memory)
-    begun = prefetch(builder, QUESTION, now=TODAY)
-    assert begun.result(-1) is None
-    builder.go.set()
-    assert begun.result(60) is not None
-
-
-def test_a_failure_is_none_with_its_reason(memory: Memory) -> None:
-    begun = prefetch(memory, QUESTION, now="never")
-    assert begun.result(60) is None
-    assert begun.done
-    assert begun.error
-
-
-def test_threads_do_not_pile_up_behind_one_that_hangs(memory: Memory) -> None:
-    builder = Waiting(memory)
-    before = set(threading.enumerate())
-    begun = [prefetch(builder, QUESTION, now=TODAY) for _ in range(3 * store.RUNNING)]
-    try:
-        assert len(set(threading.enumerate()) - before) <= store.RUNNING
-        refused = begun[store.RUNNING :]
-        assert all(one.done and one.result(0) is None and "already" in one.error for one in refused)
-    finally:
-        builder.go.set()
-    assert all(one.result(60) is not None for one in begun[: store.RUNNING])
-    assert prefetch(builder, QUESTION, now=TODAY).result(60) is not None
 
 
 LINES = st.lists(

@@ -1,4 +1,4 @@
-"""Entries on their way into notes: nothing is lost, nobody waits; and chores done in the background."""
+"""Entries on their way into notes: nothing is lost, whatever is locked, full or killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.agent.worker import Chore, IndexWorker
+from commonplace.agent.worker import IndexWorker
 from commonplace.base import paths
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.locks import locked
@@ -134,7 +134,6 @@ def test_a_locked_note_holds_up_nobody_and_loses_nothing(memory: Memory, worker:
     with locked(paths.lock_file(memory.workspace, "notes")):
         for number in range(50):
             one.submit(entry(f"entry {number}"))
-            until(lambda: one.state.queued < 10)
         until(lambda: Queue(memory.workspace).waiting().entries == 50)
         assert not one.stop(0.1)  # in the time there was, nothing could be written
         assert note(memory) == ""
@@ -217,14 +216,14 @@ def test_a_queue_that_cannot_be_written_keeps_entries_in_memory_up_to_a_bound(
     until(lambda: one.state.trouble)
     for number in range(1, 9):
         one.submit(entry(f"entry {number}"))
-    assert one.state.lost == 3
-    assert one.state.queued == 6  # five that wait, and the one that is on its way
+    assert one.state.lost == 4
+    assert one.state.queued == 5
     state.path(memory.workspace).rmdir()
     assert not one.stop(60)  # all of it is written but for what was lost
     assert [line[8:] for line in note(memory).splitlines() if line.startswith("-")] == [
-        f"entry {number}" for number in range(6)
+        f"entry {number}" for number in range(5)
     ]
-    assert "3 entries were lost" in caplog.text
+    assert "4 entries were lost" in caplog.text
     assert one.state.trouble == ""
 
 
@@ -341,13 +340,9 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("deadly", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
-def test_a_program_that_is_killed_loses_nothing_that_had_reached_the_disk(
-    memory: Memory, deadly: str
-) -> None:
+def test_a_program_that_is_killed_loses_nothing_that_was_submitted(memory: Memory, deadly: str) -> None:
     program = """
 submit(500)
-while worker.state.queued:
-    time.sleep(0.001)
 os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 time.sleep(60)
 """
@@ -375,134 +370,3 @@ print(worker.stop(60))
     out, err = _host(memory, program).communicate(timeout=120)
     assert (out, err) == ("True\n", "")
     assert _kept(memory) == _all(20) | {"of the child"}
-
-
-# --- chores -------------------------------------------------------------------------------------------
-
-
-MakeChore = Callable[..., Chore]
-
-
-@pytest.fixture
-def chore() -> Iterator[MakeChore]:
-    made: list[Chore] = []
-
-    def make(work: Callable[[], bool], **named: float) -> Chore:
-        made.append(Chore("test", work, **named))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
-        assert one.join(time.monotonic() + 30)
-
-
-def test_calls_that_come_meanwhile_are_answered_by_one_more(chore: MakeChore) -> None:
-    started, go, times = threading.Semaphore(0), threading.Event(), []
-
-    def work() -> bool:
-        times.append(1)
-        started.release()
-        return go.wait()
-
-    one = chore(work)
-    one.call()
-    started.acquire()
-    for _ in range(50):
-        one.call()
-    go.set()
-    one.end()
-    assert one.join(time.monotonic() + 30)
-    assert len(times) == 2
-
-
-def test_a_failure_is_tried_again(chore: MakeChore) -> None:
-    results, done = [False, False, True], threading.Event()
-
-    def work() -> bool:
-        result = results.pop(0)
-        if not results:
-            done.set()
-        return result
-
-    chore(work, first_pause_s=0.001).call()
-    assert done.wait(30)
-
-
-def test_a_mistake_of_ours_does_not_end_the_thread(
-    chore: MakeChore, caplog: pytest.LogCaptureFixture
-) -> None:
-    errors: list[Exception] = [TypeError("with a secret")]
-    done = threading.Event()
-
-    def work() -> bool:
-        if errors:
-            raise errors.pop()
-        done.set()
-        return True
-
-    chore(work, first_pause_s=0.001).call()
-    assert done.wait(30)
-    assert "TypeError" in caplog.text
-    assert "secret" not in caplog.text
-
-
-def test_a_pause_ends_with_the_thread_and_after_one_more_attempt(chore: MakeChore) -> None:
-    failed, times = threading.Event(), []
-
-    def work() -> bool:
-        times.append(1)
-        failed.set()
-        return False
-
-    one = chore(work, first_pause_s=3600.0, longest_pause_s=3600.0)
-    one.call()
-    failed.wait(30)
-    one.call()
-    one.end()
-    assert one.join(time.monotonic() + 30)
-    assert len(times) == 2
-
-
-def test_one_that_was_not_called_does_nothing(chore: MakeChore) -> None:
-    times: list[int] = []
-    one = chore(lambda: bool(times.append(1)))
-    one.end()
-    assert one.join(time.monotonic())
-    assert times == []
-
-
-def test_it_can_be_called_after_its_end(chore: MakeChore) -> None:
-    done = threading.Semaphore(0)
-    one = chore(lambda: done.release() is None)
-    for _ in range(2):
-        one.call()
-        assert done.acquire(timeout=30)
-        one.end()
-        assert one.join(time.monotonic() + 30)
-
-
-def test_calls_are_gathered_until_it_is_quiet(chore: MakeChore) -> None:
-    times, done = [], threading.Event()
-
-    def work() -> bool:
-        times.append(1)
-        done.set()
-        return True
-
-    one = chore(work, quiet_s=0.3)
-    for _ in range(5):
-        one.call()
-        time.sleep(0.001)
-    assert done.wait(30)
-    assert len(times) == 1
-
-
-def test_it_is_not_put_off_for_ever(chore: MakeChore) -> None:
-    done = threading.Event()
-    one = chore(lambda: done.set() is None, quiet_s=3600.0, at_most_s=0.05)
-    until = time.monotonic() + 30
-    while not done.is_set() and time.monotonic() < until:
-        one.call()
-        time.sleep(0.001)
-    assert done.is_set()

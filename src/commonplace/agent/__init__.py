@@ -6,9 +6,9 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.agent.context import Context, ContextBuilder
     from commonplace.agent.loop import AgentLoop, Reply
-    from commonplace.agent.store import MemoryStore, Prefetch, prefetch
+    from commonplace.agent.store import MemoryStore
 
-__all__ = ["AgentLoop", "Context", "ContextBuilder", "MemoryStore", "Prefetch", "Reply", "prefetch"]
+__all__ = ["AgentLoop", "Context", "ContextBuilder", "MemoryStore", "Reply"]
 _MODULES = {"AgentLoop": "loop", "Context": "context", "ContextBuilder": "context", "Reply": "loop"}
 
 

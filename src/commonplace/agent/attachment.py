@@ -13,19 +13,18 @@ import hashlib
 import logging
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from commonplace.agent.background import Background
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.lifecycle import END_WAIT_S, IdleTimer, ObservationHook, SummaryHook
+from commonplace.agent.lifecycle import END_WAIT_S, ObservationHook, SummaryHook
 from commonplace.agent.loop import kept
 from commonplace.agent.seen import Injected
-from commonplace.agent.store import Prefetch, prefetch
 from commonplace.agent.tools import parsed
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.deadline import Deadline
@@ -46,7 +45,7 @@ Source = Memory | str | os.PathLike[str] | None
 # Messages with role and content, most tokens of the answer, seconds it may take; what comes back is its text.
 Ask = Callable[[Sequence[Mapping[str, str]], int, float], str]
 _FORMS = {"openai": openai.turn, "nanobot": nanobot.turn}
-_BUSY_S = 0.02  # between two attempts where others of this process are being recalled for
+_GRACE_S = 0.1  # in which a block that came at the last moment is still handed over
 logger = logging.getLogger("commonplace.attachment")
 
 
@@ -83,36 +82,32 @@ class Attachment:
         self._wait_s = settings.chat.recall_wait_s
         self._worker = IndexWorker(memory, spool_only=True)
         self._summarizer = Summarizer(memory, conversations=conversations)
-        self._summaries = SummaryHook(self._summarizer)
+        self._summaries = SummaryHook(self._summarizer, wait_s=0.0)
         observing = ObservationHook(self._worker, settings, memory.workspace.root)
         self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries])
-        self._idle = IdleTimer(self, settings.summary.idle_s)
-        self._begun: dict[str, threading.Thread] = {}
-        self._lock = threading.Lock()
+        self._background, self._idle_s = Background("sessions"), settings.summary.idle_s
+        self._begun: set[str] = set()
 
     # --- before a message ---------------------------------------------------------------------------
 
     def recall(self, message: str, session: str = "") -> Context | None:
         """Return the framed block for a message; None without a clear answer, or if it takes too long."""
-        deadline = Deadline(self._wait_s)
-        while (begun := self._prefetch(message, session)) is not None and begun.refused and deadline.left_s():
-            time.sleep(_BUSY_S)
-        context = begun.result(deadline.left_s()) if begun is not None else None
-        return context if context is not None and context.text else None
+        return self._recall(message, session, Deadline(self._wait_s))
 
     async def recall_async(self, message: str, session: str = "") -> Context | None:
         """Do as `recall` does without holding up the event loop."""
         deadline = Deadline(self._wait_s)
-        while (begun := self._prefetch(message, session)) is not None and begun.refused and deadline.left_s():
-            await asyncio.sleep(_BUSY_S)
-        if begun is None:
-            return None
         try:
-            async with asyncio.timeout(deadline.left_s()):
-                context = await asyncio.to_thread(begun.result, deadline.left_s())
+            async with asyncio.timeout(deadline.left_s() + _GRACE_S):
+                return await asyncio.to_thread(self._recall, message, session, deadline)
         except (TimeoutError, RuntimeError):  # the host's pool has no thread in time, or starts no more
-            begun.cancel()
             return None
+
+    def _recall(self, message: str, session: str, deadline: Deadline) -> Context | None:
+        question = typed(message) if isinstance(message, str) else ""
+        if not question.strip():
+            return None
+        context = self._builder.build_within(deadline.left_s(), question, session=session)
         return context if context is not None and context.text else None
 
     def given(self, session: str, contexts: Iterable[Context]) -> None:
@@ -120,10 +115,6 @@ class Attachment:
         self._builder.forget(session)
         for context in contexts:
             self._builder.given(context)
-
-    def _prefetch(self, message: object, session: str) -> Prefetch | None:
-        question = typed(message) if isinstance(message, str) else ""
-        return prefetch(self._builder, question, session=session) if question.strip() else None
 
     # --- after a tool -------------------------------------------------------------------------------
 
@@ -164,35 +155,26 @@ class Attachment:
         Nobody waits for it, but `settle`. It is let go of when it has rested for a while.
         """
         name = self._id(session)
-        self._idle.touch(name, self.agent)
-        with self._lock:
-            if name in self._begun:
-                return
-            self._begun[name] = thread = threading.Thread(target=self._begin, args=(name,), daemon=True)
-        with suppress(RuntimeError):  # no more threads, or the interpreter is about to end
-            thread.start()
+        self.postpone(name)
+        if name not in self._begun:
+            self._begun.add(name)
+            for event in ("on_session_start", "on_session_idle"):  # what is left of this one, too
+                self._background.put(partial(self._hooks.emit, event, SessionEvent(name, self.agent)))
 
-    def _begin(self, name: str) -> None:
-        self._hooks.emit("on_session_start", SessionEvent(name, self.agent))
-        self._hooks.emit("on_session_idle", SessionEvent(name, self.agent))  # of this one, too
-
-    def emit(self, name: str, event: object) -> None:
-        """Sum up a session that rests, as the idle timer tells, and let go of it until its next message."""
-        if isinstance(event, SessionEvent):
-            with self._lock:
-                self._begun.pop(event.session, None)
-            self._hooks.emit("on_session_end", event)
+    def _end(self, name: str) -> None:
+        """Sum up a session that rests, and let go of it until its next message."""
+        self._begun.discard(name)
+        self._hooks.emit("on_session_end", SessionEvent(name, self.agent))
 
     def settle(self, deadline_s: float = END_WAIT_S) -> bool:
         """Wait for summaries under way; tell whether all are done.
 
         For a host whose process ends with the answer.
         """
-        left = Deadline(deadline_s)
-        for thread in list(self._begun.values()):
-            with suppress(RuntimeError):  # it never started
-                thread.join(left.left_s())
-        return self._summaries.wait(left.left_s())
+        deadline, begun = Deadline(deadline_s), threading.Event()
+        if self._background.put(begun.set):
+            begun.wait(deadline.left_s())
+        return self._summaries.wait(deadline.left_s())
 
     def keep(
         self,
@@ -219,7 +201,8 @@ class Attachment:
 
     def postpone(self, session: str) -> None:
         """Restart the idle time of a session, after which it is summed up."""
-        self._idle.touch(self._id(session), self.agent)
+        name = self._id(session)
+        self._background.put(partial(self._end, name), self._idle_s, key=name)
 
     def rest(self, session: str) -> None:
         """Have new turns of a session summed up in today's note, in the background."""
@@ -239,7 +222,7 @@ class Attachment:
 
     def close(self, deadline_s: float = 0.0) -> None:
         """Bring what was observed to disk; summaries that are not done by the deadline stay pending."""
-        self._idle.close()
+        self._background.close()
         self._hooks.close()
         self._summaries.close(deadline_s)
         self._worker.stop()

@@ -11,6 +11,7 @@ left out, as in a recall; struck ones are in no piece.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -19,6 +20,7 @@ from functools import partial
 from commonplace.agent.pieces import Piece, joined, newness_of
 from commonplace.agent.seen import Injected, trimmed
 from commonplace.base import tokens as estimates
+from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import CONVENTION, Prompt
@@ -32,6 +34,8 @@ LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "
 OPEN_DAYS = 14  # of daily notes in which open matters are looked for
 GIVEN, SAID = "in this session already", "said above"
 FILE_TOKENS, OPEN_TOKENS = 400, 150  # at most, for files of convention and for open matters
+RUNNING = 4  # blocks that are built with a deadline at a time
+_SLOTS = threading.BoundedSemaphore(RUNNING)
 
 
 class Part(NamedTuple):
@@ -115,6 +119,37 @@ class ContextBuilder:
         )
         self.given(context)
         return context
+
+    def build_within(self, timeout_s: float, message: str, **options: object) -> Context | None:
+        """Build a block in a thread of its own; None if it is late or failed. Never raises.
+
+        `options` are those of `compose`. A late block does not count as given. At most `RUNNING` blocks are
+        built at a time in a process, so that a memory that hangs piles up no threads.
+        """
+        deadline, built, done = Deadline(timeout_s), list[Context](), threading.Event()
+        if not _SLOTS.acquire(timeout=max(0.0, timeout_s)):
+            return None
+
+        def work() -> None:
+            try:
+                built.append(self.compose(message, **options))  # type: ignore[arg-type]
+            except Exception as error:  # noqa: BLE001 - a host's prompt does not fail with its memory
+                import logging
+
+                logging.getLogger("commonplace.context").warning("no block: %s", type(error).__name__)
+            finally:
+                _SLOTS.release()
+                done.set()
+
+        try:
+            threading.Thread(target=work, name="commonplace-block", daemon=True).start()
+        except RuntimeError:  # no more threads, or the interpreter is about to end
+            _SLOTS.release()
+            return None
+        if not done.wait(deadline.left_s()) or not built:
+            return None
+        self.given(built[0])
+        return built[0]
 
     def compose(
         self,

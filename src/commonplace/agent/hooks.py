@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import contextvars
+import inspect
 import logging
 import threading
 import time
 import traceback
-from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Self
 
+from commonplace.agent.background import Background
 from commonplace.base import fork
-from commonplace.base.tuples import NamedTuple
 
 if TYPE_CHECKING:
-    import asyncio
-
     from commonplace.config.settings import Hooks as Settings
     from commonplace.types import CompactionEvent, MessageEvent, SessionEvent, ToolExecution
 
 Result = Awaitable[None] | None
 GROUP = "commonplace.hooks"  # the entry points of other packages
-DEADLINE_S, SUSPEND_AFTER, RESUME_AFTER_S = 5.0, 3, 300.0
-LONGEST_LINE = 100  # queued events of one hook that runs late
-LONGEST_S = threading.TIMEOUT_MAX  # what a thread can wait at most
-DEEPEST = 3  # of events emitted by a hook that runs for a hook's event: deeper ones are a loop
+DEADLINE_S = 5.0
+DEEPEST, LONGEST_LINE = 3, 100  # of events that hooks emit: level, and number that wait
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth of hooks", default=0)
 logger = logging.getLogger("commonplace.hooks")
 
@@ -35,7 +34,7 @@ logger = logging.getLogger("commonplace.hooks")
 class AgentHook:
     """A listener to what happens; every method may be left out, and may be plain or async."""
 
-    deadline_s: float | None = None  # how long this one may take, where it is not what the manager says
+    deadline_s: float | None = None  # how long a host waits for this one, if not as long as for others
 
     def on_session_start(self, event: SessionEvent) -> Result:
         """A session begins."""
@@ -62,12 +61,21 @@ class AgentHook:
 EVENTS = tuple(name for name in vars(AgentHook) if name.startswith("on_"))
 
 
+@dataclass(eq=False, slots=True)
+class _Event:
+    """An event, with the hooks that have not been called with it yet."""
+
+    name: str
+    value: object
+    hooks: deque[object]
+    done: threading.Event = field(default_factory=threading.Event)
+
+
 class HookManager:
     """Calls hooks with what happens, in order, and keeps their faults away from the host.
 
-    A hook gets one event at a time, in the order in which they were emitted, on a thread of its own;
-    coroutines run there too, on a loop of their own. One that fails, or takes longer than its deadline, is
-    logged and counted, and after some failures in a row it is left out for a while.
+    All hooks share one thread, and their coroutines one event loop on it. What a hook raises is logged; one
+    that takes longer than its deadline is left behind on that thread, and not called again.
     """
 
     def __init__(
@@ -75,8 +83,6 @@ class HookManager:
         hooks: Iterable[object] = (),
         *,
         deadline_s: float = DEADLINE_S,
-        suspend_after: int = SUSPEND_AFTER,
-        resume_after_s: float = RESUME_AFTER_S,
         entry_points: bool = True,
         disabled: Iterable[str] = (),
     ) -> None:
@@ -84,15 +90,15 @@ class HookManager:
 
         `disabled` are globs of names of entry points that are left out.
         """
-        self._limits = Limits(deadline_s, suspend_after, resume_after_s)
-        self._disabled = tuple(disabled)
-        self._lanes: list[Lane] = []
-        self._looks_up = entry_points
+        self._hooks, self._deadline_s = [*hooks], deadline_s
+        self._disabled, self._is_loaded = tuple(disabled), not entry_points
+        self._renew()
+        fork.renew_in_child(self, HookManager._renew)
+
+    def _renew(self) -> None:
         self._lock = threading.Lock()
-        self._unknown: set[str] = set()
-        for hook in hooks:
-            self.add(hook)
-        fork.renew_in_child(self, HookManager.renew)
+        self._background, self._of_thread = Background("hooks"), threading.local()
+        self._running: tuple[_Event, object, float] | None = None  # the event, the hook, and until when
 
     @classmethod
     def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
@@ -101,319 +107,122 @@ class HookManager:
 
     def add(self, hook: object) -> None:
         """Take one more hook, which is called after the others."""
-        self._add(type(hook).__name__, lambda: hook).take(hook)
+        self._hooks = [*self._hooks, hook]
 
     def emit(self, name: str, event: object) -> None:
-        """Call all hooks with an event, and wait for each at most its deadline. Never raises."""
-        for lane in self._listeners(name):
-            done = threading.Event()
-            call = lane.offer(name, event, done.set)
-            if call is not None and not done.wait(lane.deadline_s):
-                lane.give_up(call)
+        """Call all hooks with an event, and wait for each at most its deadline. Never raises.
+
+        An event that a hook emits is not waited for, and dropped from the third level down.
+        """
+        if name not in EVENTS:
+            logger.warning("unknown event %s; the events are %s", name, ", ".join(EVENTS))
+            return
+        self._load()
+        depth, background = _depth.get(), self._background
+        hooks = deque(hook for hook in self._hooks if _hears(hook, name))
+        if not hooks or depth >= DEEPEST or (depth and background.due >= LONGEST_LINE):
+            return
+        call, context = _Event(name, event, hooks), contextvars.copy_context()
+        if background.put(partial(context.run, self._call, call)) and not depth:
+            while not call.done.wait(self._left_s()):
+                self._leave_behind()
 
     async def emit_async(self, name: str, event: object) -> None:
         """Do as `emit` does without holding up the event loop. Never raises."""
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        listeners = self._listeners
-        for lane in await asyncio.to_thread(listeners, name) if self._looks_up else listeners(name):
-            done = asyncio.Event()
-
-            def finish(done: asyncio.Event = done) -> None:
-                with suppress(RuntimeError):  # the loop of the host is closed by now
-                    loop.call_soon_threadsafe(done.set)
-
-            call = lane.offer(name, event, finish)
-            if call is None:
-                continue
-            try:
-                async with asyncio.timeout(lane.deadline_s):
-                    await done.wait()
-            except TimeoutError:
-                lane.give_up(call)
-
-    @property
-    def counts(self) -> dict[tuple[str, str], Count]:
-        """How the hooks fared, by name of the hook and event."""
-        return {(lane.name, event): replace(count) for lane in self._lanes for event, count in lane.counts()}
-
-    @property
-    def suspended(self) -> tuple[str, ...]:
-        """The names of the hooks that rest after repeated failures."""
-        return tuple(lane.name for lane in self._lanes if lane.suspended)
+        await asyncio.to_thread(self.emit, name, event)
 
     def close(self, deadline_s: float = DEADLINE_S) -> None:
-        """Take no more events, and give what is in line until the deadline. Never raises."""
-        deadline = time.monotonic() + deadline_s
-        for lane in self._lanes:
-            lane.close(deadline)
+        """Take no more events, and give hooks what is in line until the deadline. Never raises."""
+        self._background.put(self._end_loop)
+        self._background.close(deadline_s)
 
-    def renew(self) -> None:
-        """Start afresh in a child after a fork, where the threads are gone and a lock may still be held."""
-        self._lock = threading.Lock()
-        for lane in self._lanes:
-            lane.renew()
+    def _load(self) -> None:
+        """Add the hooks of entry points, once."""
+        with self._lock:
+            if self._is_loaded:
+                return
+            self._is_loaded = True
+            # What other packages bring may fail in any way, and so may their metadata.
+            try:
+                points = [*entry_points(group=GROUP)]
+            except Exception as error:  # noqa: BLE001
+                logger.warning("the entry points of %s cannot be listed: %s", GROUP, type(error).__name__)
+                return
+            for point in points:
+                if not any(fnmatchcase(point.name, glob) for glob in self._disabled):
+                    try:
+                        self.add(point.load()())
+                    except (Exception, SystemExit) as error:  # noqa: BLE001
+                        logger.warning("hook %s is not loaded: %s", point.name, _place(error))
 
-    def _add(self, name: str, make: Callable[[], object]) -> Lane:
-        """Add a lane for a hook, under a unique name: hooks of one class are numbered."""
-        taken = {lane.name for lane in self._lanes}
-        names = (name, *(f"{name}#{number}" for number in range(2, len(taken) + 2)))
-        lane = Lane(next(free for free in names if free not in taken), make, self._limits)
-        self._lanes = [*self._lanes, lane]
-        return lane
-
-    def _listeners(self, name: str) -> list[Lane]:
-        """Return the lanes of an event; hooks of entry points are looked up at the first one."""
-        with self._lock if self._looks_up else nullcontext():
-            if self._looks_up:
-                self._look_up()
-                self._looks_up = False
-        if name not in EVENTS and name not in self._unknown:
-            self._unknown.add(name)
-            logger.warning("no hook is told of %s; the events are %s", name, ", ".join(EVENTS))
-        return [lane for lane in self._lanes if name in EVENTS and lane.hears(name)]
-
-    def _look_up(self) -> None:
-        """Add a lane for each entry point; its target is imported on the thread of its hook."""
-        from fnmatch import fnmatchcase
-        from importlib.metadata import entry_points
-
-        try:
-            points = list(entry_points(group=GROUP))
-        # The metadata of any package may be damaged, in any way.
-        except Exception as error:  # noqa: BLE001
-            logger.warning("the entry points of %s cannot be listed: %s", GROUP, type(error).__name__)
-            return
-        for point in points:
-            if not any(fnmatchcase(point.name, glob) for glob in self._disabled):
-                self._add(point.name, lambda load=point.load: load()())  # type: ignore[misc]
-
-
-# --- one hook: the line of its events, the thread that calls it, and how it fares -------------------------
-
-
-@dataclass(slots=True)
-class Count:
-    """How often a hook got an event, failed at it, was too late, and how often one never reached it."""
-
-    told: int = 0
-    failed: int = 0
-    late: int = 0
-    dropped: int = 0
-
-
-class Limits(NamedTuple):
-    """How long a hook may take, after how many failures in a row it rests, and for how many seconds."""
-
-    deadline_s: float
-    suspend_after: int
-    resume_after_s: float
-
-
-@dataclass(eq=False, slots=True)
-class Call:
-    """One event on its way to one hook; `on_done` is called when the hook has run, or never will."""
-
-    event: str
-    value: object
-    context: contextvars.Context
-    on_done: Callable[[], None]
-    late: bool = False
-    done: bool = False
-
-
-class Lane:
-    """The queue between one hook and its host: events come in order, one at a time, on one thread.
-
-    There is never a second thread, so a hook that hangs costs one, however many events follow.
-    """
-
-    def __init__(self, name: str, make: Callable[[], object], limits: Limits) -> None:
-        """Name a hook and what makes it; that is called on its thread, with the first event."""
-        self.name, self._make, self._limits = name, make, limits
-        self.deadline_s = min(limits.deadline_s, LONGEST_S)  # unless the hook wishes for another
-        self._hook: object = None
-        self._heard: frozenset[str] | None = None  # None: not loaded yet
-        self._counts: defaultdict[str, Count] = defaultdict(Count)
-        self._in_a_row, self._rests_until = 0, 0.0
-        self._closed = False
-        self.renew()
-
-    def renew(self) -> None:
-        """Begin with an empty line and no thread: new, or in a child after a fork."""
-        self._changed = threading.Condition()
-        self._line: deque[Call] = deque()
-        self._thread: threading.Thread | None = None
-        self._overrun = 0  # calls past their deadline that are not done
-        self._runner: asyncio.Runner | None = None
-        self._troubles: list[str] = []
-
-    def take(self, hook: object) -> None:
-        """Bind to a hook; methods of `AgentHook` that it did not override are never called."""
+    def _limit_s(self, hook: object) -> float:
         limit_s = getattr(hook, "deadline_s", None)
-        if isinstance(limit_s, int | float):
-            self.deadline_s = min(float(limit_s), LONGEST_S)
-        self._hook = hook
-        methods = {name: getattr(hook, name, None) for name in EVENTS}
-        self._heard = frozenset(
-            name
-            for name, method in methods.items()
-            if callable(method) and getattr(method, "__func__", method) is not getattr(AgentHook, name)
-        )
+        limit_s = limit_s if isinstance(limit_s, int | float) else self._deadline_s
+        return min(limit_s, threading.TIMEOUT_MAX)
 
-    @property
-    def suspended(self) -> bool:
-        """Tell whether the hook is suspended after repeated failures."""
-        with self._changed:
-            return self._in_a_row >= self._limits.suspend_after and (
-                time.monotonic() < self._rests_until or self._overrun > 0
-            )
+    def _left_s(self) -> float:
+        """The seconds that the hook which runs now has left; between two hooks as many as any may have."""
+        if (running := self._running) is None:
+            return min(map(self._limit_s, self._hooks), default=self._deadline_s)
+        return max(0.0, running[2] - time.monotonic())
 
-    def counts(self) -> list[tuple[str, Count]]:
-        """Return how the hook fared, by event."""
-        with self._changed:
-            return list(self._counts.items())
+    def _leave_behind(self) -> None:
+        """Drop the hook that runs, if its time is over; another thread goes on with those after it."""
+        with self._lock:
+            if self._running is None or self._left_s():
+                return
+            event, slow, _ = self._running
+            self._running, self._background = None, self._background.moved()
+            self._hooks = [hook for hook in self._hooks if hook is not slow]
+            self._background.put(partial(contextvars.copy_context().run, self._call, event), -1.0)
+        late = "hook %s, %s: took too long and is not called again"
+        logger.warning(late, type(slow).__name__, event.name)
 
-    def hears(self, event: str) -> bool:
-        """Tell whether the hook has a method for an event; one that is not loaded yet may have."""
-        return self._heard is None or event in self._heard
+    # --- on the thread of hooks ---------------------------------------------------------------------
 
-    def offer(self, event: str, value: object, on_done: Callable[[], None]) -> Call | None:
-        """Queue an event; return the call to wait for, or None if the caller must not wait.
-
-        Callers do not wait for a hook that is suspended or late already, nor from inside a hook.
-        """
-        depth = _depth.get()
-        with self._noting():
-            waited = depth == 0 and not self._overrun
-            if self._closed:
-                return None
-            if self.suspended or depth >= DEEPEST or (not waited and len(self._line) >= LONGEST_LINE):
-                self._counts[event].dropped += 1
-                return None
-            if trouble := self._start():
-                self._counts[event].failed += 1
-                self._fail(event, trouble)
-                return None
-            call = Call(event, value, contextvars.copy_context(), on_done)
-            self._line.append(call)
-            self._changed.notify_all()
-            if self._overrun:
-                self._miss(call)
-        return call if waited else None
-
-    def _start(self) -> str:
-        """Start the thread if it does not run; return why that cannot be."""
-        if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:  # no more threads, or the interpreter is about to end
-                return f"no thread for it: {error}"
-            self._thread = thread
-        return ""
-
-    def give_up(self, call: Call) -> None:
-        """Leave a call behind whose deadline is over."""
-        with self._noting():
-            if not call.done:
-                self._miss(call)
-
-    def close(self, deadline: float) -> None:
-        """Take no more events, and wait until `deadline` (monotonic) for those in line."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(max(0.0, deadline - time.monotonic()))
-
-    def _run(self) -> None:
-        """Call the hook with queued events, on its thread, until it is closed."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._line or self._closed)
-                if not self._line:
-                    break
-                call = self._line.popleft()
-                self._counts[call.event].told += 1
-            error: BaseException | None = None
-            try:
-                call.context.run(self._call, call)
-            # Whatever a hook raises ends here, sys.exit() too: it is not the hook's to end its host.
-            except BaseException as raised:  # noqa: BLE001
-                error = raised
-            with self._noting():
-                call.done = True
-                if call.late:  # counted already as late; its end does not change that
-                    self._overrun -= 1
-                elif error is None:
-                    self._in_a_row = 0
-                else:
-                    self._counts[call.event].failed += 1
-                    self._fail(call.event, f"failed: {_place(error)}")
-            call.on_done()
-        if self._runner is not None:
-            self._runner.close()
-
-    def _call(self, call: Call) -> None:
-        """Call the method of the hook, which may be loaded first; a coroutine runs to its deadline."""
-        import inspect
-
+    def _call(self, event: _Event) -> None:
+        """Call the hooks of an event, until the thread is left behind."""
+        background = self._background
         _depth.set(_depth.get() + 1)
-        if self._heard is None:
+        while event.hooks:
+            hook = event.hooks.popleft()
+            self._running = (event, hook, time.monotonic() + self._limit_s(hook))
             try:
-                self.take(self._make())
-            except BaseException:
-                self._heard = frozenset()  # it is not tried again
-                raise
-        if not self.hears(call.event):
+                result = getattr(hook, event.name)(event.value)
+                if inspect.isawaitable(result):
+                    self._run(result)
+            # Whatever a hook raises ends here, sys.exit() too: it is not the hook's to end its host.
+            except BaseException as error:  # noqa: BLE001
+                logger.warning("hook %s, %s: failed: %s", type(hook).__name__, event.name, _place(error))
+            with self._lock:
+                if self._background is not background:
+                    break
+                self._running = None
+        else:
+            event.done.set()
             return
-        result = getattr(self._hook, call.event)(call.value)
-        if inspect.isawaitable(result):
-            import asyncio
+        self._end_loop()
 
-            async def bounded() -> None:
-                async with asyncio.timeout(self.deadline_s):
-                    await result
+    def _run(self, result: Awaitable[None]) -> None:
+        import asyncio
 
-            if self._runner is None:
-                self._runner = asyncio.Runner()  # a loop of the hook's own, the same for all of its events
-            self._runner.run(bounded(), context=contextvars.copy_context())
+        async def awaited() -> None:
+            await result
 
-    # --- how it fares; the lock is held -------------------------------------------------------------
+        self._of_thread.runner = runner = getattr(self._of_thread, "runner", None) or asyncio.Runner()
+        runner.run(awaited(), context=contextvars.copy_context())
 
-    @contextmanager
-    def _noting(self) -> Iterator[None]:
-        """Hold the lock, and log what went wrong once it is free: who handles records may tell hooks, too."""
-        with self._changed:
-            yield
-            troubles, self._troubles = self._troubles, []
-        for trouble in troubles:
-            logger.warning("%s", trouble)
+    def _end_loop(self) -> None:
+        if (runner := self._of_thread.__dict__.pop("runner", None)) is not None:
+            runner.close()
 
-    def _miss(self, call: Call) -> None:
-        call.late = True
-        self._overrun += 1
-        self._counts[call.event].late += 1
-        self._fail(call.event, f"took longer than {self.deadline_s:g} s and was left behind")
 
-    def _fail(self, event: str, how: str) -> None:
-        """Note a failure; after some in a row the hook rests, and what is in line is dropped."""
-        self._in_a_row += 1
-        trouble = f"hook {self.name}, {event}: {how}"
-        if self._in_a_row >= self._limits.suspend_after:
-            self._rests_until = time.monotonic() + self._limits.resume_after_s
-            line, self._line = self._line, deque()
-            for call in line:
-                call.done = True
-                self._overrun -= call.late
-                self._counts[call.event].dropped += 1
-                call.on_done()
-            rest = f"suspended for {self._limits.resume_after_s:g} s"
-            trouble += f"; {rest} after {self._in_a_row} failures in a row"
-        self._troubles.append(trouble)
+def _hears(hook: object, event: str) -> bool:
+    """Tell whether a hook has a method for an event that is not the empty one of `AgentHook`."""
+    method = getattr(hook, event, None)
+    return callable(method) and getattr(method, "__func__", method) is not getattr(AgentHook, event)
 
 
 def _place(error: BaseException) -> str:

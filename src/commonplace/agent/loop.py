@@ -9,19 +9,19 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from commonplace.agent import instructions, tools
+from commonplace.agent.background import Background
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
-from commonplace.agent.store import prefetch
+from commonplace.agent.lifecycle import ObservationHook, SummaryHook
 from commonplace.agent.tools import FORGETS, READ_FILE, TOOLS, Tool, parsed
 from commonplace.agent.worker import IndexWorker
-from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.attempts import TooLarge
 from commonplace.providers.llm.base import Message, ToolSpec
@@ -91,28 +91,19 @@ class AgentLoop:
         self.memory, self.llm, self.agent, self.show = memory, llm, agent, show
         self.session = session or f"{datetime.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}"
         self.history: list[Turn] = []
-        settings = memory.settings
-        self._chat = settings.chat
+        self._settings, self._approve = memory.settings, approve
+        self._tools = [*TOOLS, *([READ_FILE] if memory.settings.chat.read_files else []), *tools]
         self._transcript = Transcript.open(memory.workspace, self.session)
         self._context = ContextBuilder(memory)
-        offered = [*TOOLS, *([READ_FILE] if self._chat.read_files else []), *tools]
-        self._toolbox = Toolbox(
-            memory,
-            offered,
-            session=self.session,
-            agent=agent,
-            deadline_s=self._chat.tools_deadline_s,
-            approve=approve,
-        )
         self._compactor = Compactor(memory, llm, session=self.session, agent=agent)
         self._worker = IndexWorker(memory)
         self._summaries = SummaryHook(Summarizer(memory, llm))
-        observing = ObservationHook(self._worker, settings, memory.workspace.root)
-        self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries, *hooks])
-        self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
+        observing = ObservationHook(self._worker, memory.settings, memory.workspace.root)
+        self._hooks = HookManager.configured(memory.settings.hooks, [observing, self._summaries, *hooks])
+        self._idle = Background("idle")
         self._given: list[Context] = []  # notes that are in the conversation
         self._counted = (0, 0)  # tokens that the model counted last, and the turns they were of
-        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._lock = threading.Lock()
 
     # --- the session --------------------------------------------------------------------------------
 
@@ -150,35 +141,34 @@ class AgentLoop:
     def respond(self, message: str) -> Reply:
         """Answer a message of the user; what goes wrong is in the reply, and the session can go on.
 
-        Ctrl-C ends the answer at once, `stop` from another thread when the model has spoken.
+        Ctrl-C ends the answer.
         """
         with self._lock:
-            self._stopping.clear()
-            waiting = prefetch(self._context, message, session=self.session)
             said, reply = Turn("user", message, _now()), Reply()
             self._keep(said)
             try:
                 self._hooks.emit("on_message_received", MessageEvent(self.session, said, self.agent))
-                context = waiting.result(self._chat.recall_wait_s)
-                if context is not None and context.text:
-                    # With the message, for the model alone: the transcript lacks it.
-                    self.history[-1] = replace(said, text=f"{context.text}\n\n{said.text}")
-                    self._given.append(context)
-                    reply.recalled = context
-                    self.show("recall", ", ".join(dict.fromkeys(part.citation for part in context.parts)))
+                self._recall(said, reply)
                 answer = self._answer(reply)
                 self._hooks.emit("on_response_ready", MessageEvent(self.session, answer, self.agent))
             except KeyboardInterrupt:
                 reply.stopped = True
             except CommonplaceError as error:
                 reply.error = str(error)
-            self._idle.touch(self.session, self.agent)
+            rests = partial(self._hooks.emit, "on_session_idle", SessionEvent(self.session, self.agent))
+            self._idle.put(rests, self._settings.summary.idle_s, key=self.session)
             self._worker.nudge()  # a tool may have written a note
             return reply
 
-    def stop(self) -> None:
-        """End the answer that is being given, from any thread."""
-        self._stopping.set()
+    def _recall(self, said: Turn, reply: Reply) -> None:
+        """Put what is recalled beside the message, for the model alone: the transcript lacks it."""
+        wait_s = self._settings.chat.recall_wait_s
+        context = self._context.build_within(wait_s, said.text, session=self.session)
+        if context is not None and context.text:
+            self.history[-1] = replace(said, text=f"{context.text}\n\n{said.text}")
+            self._given.append(context)
+            reply.recalled = context
+            self.show("recall", ", ".join(dict.fromkeys(part.citation for part in context.parts)))
 
     def _answer(self, reply: Reply) -> Turn:
         """Ask and run tools in turns, until the model answers or has called them often enough."""
@@ -199,32 +189,33 @@ class AgentLoop:
 
     def _ask(self, reply: Reply) -> Turn:
         """Ask the model once and show what it says."""
+        asked = next((turn.text for turn in self.history if turn.role == "user"), "")
+        system = f"{instructions.text(like=asked)}\n\n{datetime.now():%A, %Y-%m-%d}"
         said = self.llm.complete(
-            self._messages(),
-            tools=[ToolSpec(tool.name, tool.description, tool.schema) for tool in self._toolbox.offered],
+            [Message("system", system), *dialogue.messages(self.history)],
+            tools=[ToolSpec(tool.name, tool.description, tool.schema) for tool in self._tools],
             max_tokens=MAX_TOKENS,
-            deadline_s=self._chat.deadline_s,
+            deadline_s=self._settings.chat.deadline_s,
             purpose=PURPOSE,
         )
-        wanted = () if self._stopping.is_set() else said.calls
-        calls = tuple(Call(call.id, call.name, call.arguments) for call in wanted)
+        calls = tuple(Call(call.id, call.name, call.arguments) for call in said.calls)
         turn = Turn("assistant", said.text, _now(), calls)
         self._keep(*[turn] if said.text or calls else [])
         self._counted = (said.tokens_in + said.tokens_out, len(self.history))
         reply.text = "\n\n".join(filter(None, [reply.text, said.text]))
         if said.text:
             self.show("text", said.text)
-        self._check_stopped()
         return turn
 
     def _call(self, calls: Sequence[Call], *, allowed: bool) -> list[ToolExecution]:
-        """Run the calls of an answer side by side; each is answered in the conversation, whatever happens."""
-        done = [self._toolbox.refused(call, STOPPED if allowed else ENOUGH) for call in calls]
+        """Run the calls of an answer; each is answered in the conversation, whatever happens."""
+        box = Toolbox(self.memory, self._tools, tools.Caller(self.agent, self.session), self._approve)
+        done = [box.refused(call, STOPPED if allowed else ENOUGH) for call in calls]
         try:
             if allowed:
                 for call in calls:
                     self.show("tool", f"{call.name} {call.arguments}")
-                done = self._toolbox.run(calls)
+                box.run(calls, done, self._settings.chat.tools_deadline_s)
         finally:
             self._keep(*map(answered, calls, done))
         # Forgotten text must not come back from this conversation.
@@ -233,20 +224,9 @@ class AgentLoop:
             self._anew()
         for execution in done if allowed else ():
             self._hooks.emit("on_tool_executed", execution)
-        self._check_stopped()
         return done
 
-    def _check_stopped(self) -> None:
-        if self._stopping.is_set():
-            raise KeyboardInterrupt
-
     # --- the conversation ---------------------------------------------------------------------------
-
-    def _messages(self) -> list[Message]:
-        """Return the messages for the model: the instructions on memory, the day, and the conversation."""
-        asked = next((turn.text for turn in self.history if turn.role == "user"), "")
-        system = f"{instructions.text(like=asked)}\n\n{datetime.now():%A, %Y-%m-%d}"
-        return [Message("system", system), *dialogue.messages(self.history)]
 
     def _keep(self, *turns: Turn) -> None:
         """Add turns to the conversation and its transcript; one that cannot be written ends no chat."""
@@ -289,58 +269,45 @@ def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-# --- tool calls, run side by side: every call gets an answer, in order, whatever happens -----------------
+# --- tool calls: every call gets an answer, in order, whatever happens ----------------------------------
 
 
 class Toolbox:
-    """The tools that a model is offered in one session, and what runs its calls."""
+    """The tools that a model is offered, and what runs the calls of one answer."""
 
     def __init__(
         self,
         memory: Memory,
         offered: Sequence[Tool],
-        *,
-        session: str = "",
-        agent: str = "",
-        deadline_s: float = 60.0,
+        caller: tools.Caller,
         approve: Approve | None = None,
     ) -> None:
-        """Take the tools; a call that takes longer than `deadline_s` is answered without its result.
+        """Take the tools; `approve` asks a person about a call that needs a yes, which else is refused."""
+        self._memory, self._approve = memory, approve
+        self._tools = {tool.name: tool for tool in offered}
+        self._caller = replace(caller, asks_itself=approve is not None)
 
-        `approve` asks a person about a call that needs a yes; without it every such call is refused.
+    def run(self, calls: Sequence[Call], done: list[ToolExecution], deadline_s: float) -> None:
+        """Run calls one after the other, and put the outcome of each at its place in `done`.
+
+        All of them have `deadline_s` together, without the time in which a person is asked.
         """
-        self.offered = tuple(offered)
-        self._memory, self._deadline_s, self._approve = memory, deadline_s, approve
-        self._caller = tools.Caller(agent, session, asks_itself=approve is not None)
-
-    def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
-        """Run calls in threads of their own; return their executions, in the order of the calls.
-
-        Calls of tools that may need approval run first, here and one after the other, since a person may take
-        longer to answer than a tool. A no holds for all calls of an answer.
-        """
-        done: dict[int, ToolExecution] = {}
-        self._run_asked(calls[:MOST_CALLS], done)
-
-        def work(place: int, call: Call) -> None:
-            done[place] = self._run(call)
-
-        threads = [
-            threading.Thread(target=work, args=(place, call), name=f"commonplace-tool-{place}", daemon=True)
-            for place, call in enumerate(calls[:MOST_CALLS])
-            if place not in done
-        ]
-        for thread in threads:
-            thread.start()
-        deadline = Deadline(self._deadline_s)
-        for thread in threads:
-            thread.join(deadline.left_s())
-        late = f"no result within {self._deadline_s:g} s"
-        beyond = f"not run: only {MOST_CALLS} calls of one answer are"
-        return [
-            done.get(place) or self.refused(call, late if place < MOST_CALLS else beyond)
-            for place, call in enumerate(calls)
-        ]
+        left_s, declined = deadline_s, set[str]()
+        for place, call in enumerate(calls):
+            if place >= MOST_CALLS:
+                why_not = f"not run: only {MOST_CALLS} calls of one answer are"
+            else:
+                why_not = self._why_not(call, declined) if left_s > 0 else "not run: no time was left for it"
+            if why_not:
+                done[place] = self.refused(call, why_not)
+                continue
+            started, ran = time.monotonic(), list[ToolExecution]()
+            work = threading.Thread(target=lambda to, call: to.append(self._run(call)), args=(ran, call))
+            work.daemon = True  # one that hangs is left behind
+            work.start()
+            work.join(left_s)
+            done[place] = ran[0] if ran else self.refused(call, f"no result within {deadline_s:g} s")
+            left_s -= time.monotonic() - started
 
     def refused(self, call: Call, error: str) -> ToolExecution:
         """Return the outcome of a call that was not run, or not to its end."""
@@ -348,36 +315,34 @@ class Toolbox:
         arguments = parsed(call.arguments) or {}
         return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
 
-    def _run_asked(self, calls: Sequence[Call], done: dict[int, ToolExecution]) -> None:
-        """Run the calls of tools that may need a yes, each once it is given."""
-        declined: set[str] = set()
-        for place, call in enumerate(calls):
-            tool, arguments = self._tool(call), parsed(call.arguments)
-            if tool is not None and tool.asks is not None and arguments is not None:
-                why_not = self._why_not(tool, arguments, declined)
-                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
+    def _why_not(self, call: Call, declined: set[str]) -> str:
+        """Ask a person about what a call would do; return why it is not to run, empty where it is.
 
-    def _why_not(self, tool: Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
-        """Ask a person about what a call would do; return why it is not to run, empty where it is."""
+        A no holds for all calls of the tool in one answer.
+        """
+        tool, arguments = self._tools.get(call.name), parsed(call.arguments)
+        if tool is None or tool.asks is None or arguments is None:
+            return ""
         try:
-            preview = tool.asks(self._memory, arguments) if tool.asks is not None else ""
+            preview = tool.asks(self._memory, arguments)
         except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model gets the error
-            return f"not done: what it would do cannot be told ({type(error).__name__}: {error})"
+            why = f"what it would do cannot be shown ({type(error).__name__}: {error})"
+            return f"{call.name}: not done: {why}"
         if not preview:
             return ""
         if self._approve is None:
-            return NOBODY
+            return f"{call.name}: {NOBODY}"
         if tool.name in declined or not self._approve(tool, preview):
             declined.add(tool.name)
-            return DECLINED
+            return f"{call.name}: {DECLINED}"
         return ""
 
     def _run(self, call: Call) -> ToolExecution:
         started, at, by = time.perf_counter(), datetime.now().astimezone(), self._caller
-        tool, arguments = self._tool(call), parsed(call.arguments)
+        tool, arguments = self._tools.get(call.name), parsed(call.arguments)
         result = error = ""
         if tool is None:
-            error = f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}"
+            error = f"unknown tool {call.name!r}; there are {', '.join(self._tools)}"
         elif arguments is None:
             error = f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}"
         else:
@@ -388,9 +353,6 @@ class Toolbox:
                 error = f"{call.name} failed: {type(raised).__name__}: {raised}"
         took_ms = (time.perf_counter() - started) * 1000
         return ToolExecution(by.session, call.name, arguments or {}, result, error, at, took_ms, by.agent)
-
-    def _tool(self, call: Call) -> Tool | None:
-        return next((tool for tool in self.offered if tool.name == call.name), None)
 
 
 def answered(call: Call, execution: ToolExecution) -> Turn:
