@@ -1,11 +1,11 @@
-"""Models in memory: loaded once however many ask, kept while in use, let go of when idle, anew in a child."""
+"""Models in memory: loaded once however many ask, and anew in a child."""
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
-import weakref
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,30 +18,18 @@ class Model:
 
 def test_it_is_loaded_at_its_first_use_and_kept() -> None:
     made: list[Model] = []
-    shared = Shared(lambda: made.append(Model()) or made[-1])
+
+    def load() -> Model:
+        time.sleep(0.05)
+        made.append(Model())
+        return made[-1]
+
+    shared = Shared(load)
     assert not shared.loaded
-    with shared.use() as first, shared.use() as second:
-        assert first is second
-    with shared.use() as third:
-        assert third is first
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(model) for model in pool.map(lambda _: shared.use(), range(4))}) == 1
+    assert shared.use() is made[0]
     assert len(made) == 1
-
-
-def test_it_is_forgotten_when_nobody_uses_it() -> None:
-    shared = Shared(Model, idle_s=300)
-    with shared.use() as model:
-        with shared.use():
-            pass
-        shared.expire()
-        assert shared.loaded
-    gone = weakref.ref(model)
-    del model
-    shared.expire()
-    assert not shared.loaded
-    gc.collect()
-    assert gone() is None
-    with shared.use():
-        assert shared.loaded
 
 
 def test_a_failure_to_load_is_raised_and_tried_again() -> None:
@@ -54,14 +42,13 @@ def test_a_failure_to_load_is_raised_and_tried_again() -> None:
         return result
 
     shared = Shared(load)
-    with pytest.raises(OSError, match="no memory"), shared.use():
-        raise AssertionError("not reached")
-    with shared.use():
-        assert shared.loaded
+    with pytest.raises(OSError, match="no memory"):
+        shared.use()
+    assert shared.use() is shared.use()
 
 
 FORK = """
-import os, sys, threading, time
+import os
 from commonplace.providers.runtime import Shared
 
 made = []
@@ -69,31 +56,15 @@ def load():
     made.append(os.getpid())
     return object()
 
-shared = Shared(load, idle_s=0.2)
-with shared.use():
-    pass
-inside, leave = threading.Event(), threading.Event()
-def hold():
-    with shared.use():
-        inside.set()
-        leave.wait()
-holder = threading.Thread(target=hold)
-holder.start()
-inside.wait()
+shared = Shared(load)
+shared.use()
 shared._lock.acquire()  # as if another thread were just at it
 child = os.fork()
 if child == 0:
     assert not shared.loaded
-    with shared.use():
-        assert made[-1] == os.getpid()
-    while shared.loaded:
-        time.sleep(0.01)
-    with shared.use():
-        assert made.count(os.getpid()) == 2
-    os._exit(0)
+    shared.use()
+    os._exit(0 if made[-1] == os.getpid() else 1)
 shared._lock.release()
-leave.set()
-holder.join()
 assert os.waitpid(child, 0)[1] == 0
 assert made == [os.getpid()]
 """

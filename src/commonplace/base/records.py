@@ -1,4 +1,4 @@
-"""Files of the state and of settings: read, rewritten, removed; errors as NoteUnreadable."""
+"""Files of the state and of settings: read and rewritten; errors as NoteUnreadable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO
 from pathlib import Path
 
 from commonplace.base import paths
@@ -86,32 +85,3 @@ def unpacked(data: bytes) -> bytes:
         with suppress(zlib.error):
             return zlib.decompressobj().decompress(data, 2 * LIMIT + 64)
     return data
-
-
-def remove(root: Root, path: Path) -> None:
-    """Remove a file for good. Raises NoteUnreadable."""
-    with translated(path):
-        root.unlink(path, missing_ok=True)
-    root.sync(path.parent)
-
-
-def lines(data: bytes) -> list[bytes]:
-    """Take a file apart at its line feeds; joined, the lines are the file again."""
-    return list(BytesIO(data))
-
-
-def clean_lines(
-    root: Root, path: Path, clean: Callable[[bytes], bytes], *, change: bool
-) -> list[tuple[int, str]]:
-    """Return the lines of a file that `clean` changes, by their numbers; with `change` put them in place."""
-    data = load(root, path)
-    before = lines(data)
-    after = list(map(clean, before))
-    pairs = enumerate(zip(before, after, strict=True), 1)
-    dirty = [(n, line.decode("utf-8", "replace")) for n, (line, cleaned) in pairs if line != cleaned]
-    if dirty and change:
-        if load(root, path) != data:
-            raise NoteUnreadable(os.path.relpath(path, root.path), "was changed meanwhile; try again")
-        with translated(path):
-            root.exchange(path, b"".join(after), alone=True)
-    return dirty

@@ -19,8 +19,10 @@ from commonplace.base import paths
 from commonplace.base.database import DAMAGED, Database, compact
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
+from commonplace.providers.embedding.base import quantize
 
 if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Floats, Kind
     from commonplace.providers.llm.base import Completion, Request
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
@@ -146,6 +148,19 @@ class VectorCache(_DiskCache):
         """Keep vectors of a model; its others of another length go: a server has another model there now."""
         length = len(next(iter(vectors.values()), b""))
         self._write(model, vectors, f"length(value) <> {length}")
+
+    def complete(
+        self, model: str, kind: Kind, texts: Sequence[str], embed: Callable[[Sequence[str]], Floats]
+    ) -> list[bytes]:
+        """Return the vector of each text (int8); `embed` gets the unknown texts, whose vectors are kept."""
+        keys = [vector_key(model, kind, text) for text in texts]
+        known = self.find(keys)
+        if missing := {key: text for key, text in zip(keys, texts, strict=True) if key not in known}:
+            rows = quantize(embed(list(missing.values())))
+            made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
+            self.keep(model, made)  # which deletes those of another length: a second call asks for all
+            known |= made
+        return [known[key] for key in keys]
 
 
 class AnswerCache(_DiskCache):

@@ -183,18 +183,18 @@ class LocalEmbedder:
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         prefix, characters = self._family.prefix(kind), self._family.max_tokens * CHARACTERS_A_TOKEN
-        with self.shared.use() as model:
-            # Some models know questions from passages.
-            run = model.query_embed if kind == "query" else model.passage_embed
+        model = self.shared.use()
+        # Some models know questions from passages.
+        run = model.query_embed if kind == "query" else model.passage_embed
 
-            def work(text: str) -> Floats:
-                prefixed = prefix + runtime.clean(text, characters)
-                # One text at a time, so that it is not padded.
-                vector = runtime.run(PROVIDER, lambda: next(iter(run([prefixed]))))
-                row: Floats = unit_rows(PROVIDER, [vector[: self.dimensions].tolist()], 1, patch=True)[0]
-                return row
+        def work(text: str) -> Floats:
+            prefixed = prefix + runtime.clean(text, characters)
+            # One text at a time, so that it is not padded.
+            vector = runtime.run(PROVIDER, lambda: next(iter(run([prefixed]))))
+            row: Floats = unit_rows(PROVIDER, [vector[: self.dimensions].tolist()], 1, patch=True)[0]
+            return row
 
-            return np.stack(runtime.each(work, texts))
+        return np.stack(runtime.each(work, texts))
 
 
 class LocalReranker:
@@ -216,15 +216,15 @@ class LocalReranker:
         """Return the scores of texts. Raises ProviderError, also when time is over (without loading)."""
         if not texts:
             return []
-        with self.shared.use() as model:
-            deadline, characters = Deadline(self._timeout_s), MAX_TOKENS * CHARACTERS_A_TOKEN
-            asked = runtime.clean(question, characters)
+        model = self.shared.use()
+        deadline, characters = Deadline(self._timeout_s), MAX_TOKENS * CHARACTERS_A_TOKEN
+        asked = runtime.clean(question, characters)
 
-            def work(text: str) -> float:
-                if not deadline.left_s():
-                    message = f"the model did not score {len(texts)} texts within {deadline.seconds:g} s"
-                    raise ProviderError(PROVIDER, message)
-                pair = [runtime.clean(text, characters)]  # one at a time, so that it is not padded
-                return sigmoid(float(runtime.run(PROVIDER, lambda: next(iter(model.rerank(asked, pair))))))
+        def work(text: str) -> float:
+            if not deadline.left_s():
+                message = f"the model did not score {len(texts)} texts within {deadline.seconds:g} s"
+                raise ProviderError(PROVIDER, message)
+            pair = [runtime.clean(text, characters)]  # one at a time, so that it is not padded
+            return sigmoid(float(runtime.run(PROVIDER, lambda: next(iter(model.rerank(asked, pair))))))
 
-            return runtime.each(work, texts)
+        return runtime.each(work, texts)

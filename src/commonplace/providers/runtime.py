@@ -1,20 +1,19 @@
 """onnxruntime and tokenizers as every local model uses them: silent, a thread a text, errors translated.
 
-A model is loaded when it is first used, shared by all callers, and dropped when it was idle for a while.
+A model is loaded when it is first used, and shared by all callers.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from commonplace.base import fork, heap
+from commonplace.base import fork
 from commonplace.base.errors import ProviderError
 from commonplace.base.root import read_named
 
@@ -140,64 +139,32 @@ def reason(error: BaseException) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-# --- models in memory ----------------------------------------------------------------------------------
-
-IDLE_S = 300.0  # a conversation pauses for less; what a model takes is some hundred megabytes
-
-
 class Shared(Generic[T]):
-    """Something costly, made by `load` at its first use and forgotten `idle_s` seconds after its last one.
+    """Something costly, made by `load` at its first use and kept; a forked child makes its own."""
 
-    A call in flight keeps what it uses; the next call after that loads anew. A forked child begins without.
-    """
-
-    def __init__(self, load: Callable[[], T], idle_s: float = IDLE_S) -> None:
+    def __init__(self, load: Callable[[], T]) -> None:
         """Prepare it; `load` is called at the first use."""
-        self._load, self._idle_s = load, idle_s
+        self._load = load
         self._begin()
         fork.renew_in_child(self, Shared._begin)
 
     def _begin(self) -> None:
         # Not destroyed in a child: its threads do not exist there, and a destructor might wait for one.
         _LEFT_BEHIND.append(getattr(self, "_held", None))
-        self._lock, self._users = threading.Lock(), 0
+        self._lock = threading.Lock()
         self._held: T | None = None
-        self._timer = threading.Timer(0, self.expire)
 
     @property
     def loaded(self) -> bool:
-        """True while it is in memory."""
+        """True once it is in memory."""
         return self._held is not None
 
-    @contextmanager
-    def use(self) -> Iterator[T]:
-        """Lend it for a piece of work, loaded if it is not. Raises whatever `load` does."""
+    def use(self) -> T:
+        """Return it, loaded if it is not. Raises whatever `load` does; the next call tries again."""
         with self._lock:
             if self._held is None:
                 self._held = self._load()
-            held = self._held
-            self._users += 1
-            self._timer.cancel()
-        try:
-            yield held
-        finally:
-            with self._lock:
-                self._users = max(0, self._users - 1)  # a fork in between has counted anew
-                self._timer.cancel()
-                self._timer = threading.Timer(self._idle_s, self.expire)
-                self._timer.daemon = True
-                with suppress(RuntimeError):  # no thread to be had: it stays loaded
-                    self._timer.start()
-
-    def expire(self) -> None:
-        """Forget it unless it is in use."""
-        with self._lock:
-            if self._users:
-                return
-            held, self._held = self._held, None
-        if held is not None:
-            del held  # outside the lock: letting go of a large model takes a while
-            heap.trim()  # of the 91 MB that the bundled model takes, 73 come back, without this 22
+            return self._held
 
 
 _LEFT_BEHIND: list[object] = []

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,15 +151,22 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     erased: list[Erased] = []
     with locked(paths.lock_file(site.workspace, FOLDER)) if change else nullcontext():
         for path in records.listed(root, folder(site.workspace), ENDING):
-            shown = site.shown(path)
-            if path.stem in stems or targets.owns(shown):
-                count = len(records.lines(records.load(root, path)))
-                erased.append(Erased("transcripts", shown, count=count))
-                if change:
-                    records.remove(root, path)
+            shown, lines = site.shown(path), list(BytesIO(records.load(root, path)))
+            is_whole = path.stem in stems or targets.owns(shown)
+            after = [] if is_whole else [without(line, targets) for line in lines]
+            if is_whole:
+                found = [Erased("transcripts", shown, count=len(lines))]
             else:
-                dirty = records.clean_lines(root, path, lambda raw: without(raw, targets), change=change)
-                erased += [Erased("transcripts", shown, n, n, line) for n, line in dirty]
+                pairs = enumerate(zip(lines, after, strict=True), 1)
+                found = [
+                    Erased("transcripts", shown, number, number, line.decode("utf-8", "replace"))
+                    for number, (line, cleaned) in pairs if line != cleaned
+                ]  # fmt: skip
+            if found and change:
+                with records.translated(path):
+                    root.unlink(path) if is_whole else root.exchange(path, b"".join(after), alone=True)
+                root.sync(path.parent)
+            erased += found
     return erased
 
 

@@ -16,7 +16,7 @@ from commonplace.providers import attempts, http
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding import batch
-from commonplace.providers.embedding.batch import Job, StillWorking, Store, embed_each
+from commonplace.providers.embedding.batch import StillWorking, Store, embed_each
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from tests.providers.embedding import apis
 from tests.providers.embedding.batch_apis import Batches, api
@@ -106,7 +106,7 @@ def test_refused_and_lost_requests_are_left_out(
     found = ask(TEXTS)
     check(found, TEXTS, model)
     assert sorted({*range(len(TEXTS))} - found.keys()) == [1, 2, 5]
-    assert (batches.direct, store.read()) == (0, [])
+    assert (batches.direct, store.read()) == (0, {})
 
 
 def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
@@ -138,7 +138,7 @@ def test_a_restart_takes_the_results_and_pays_nothing_twice(
     assert len(found) == len(TEXTS)
     assert sum(len(batches.lines(made["file"])) for made in batches.batches.values()) == len(TEXTS)
     assert batches.direct == 0
-    assert store.read() == []
+    assert store.read() == {}
 
 
 def test_a_batch_that_the_provider_does_not_know_is_forgotten(
@@ -146,15 +146,15 @@ def test_a_batch_that_the_provider_does_not_know_is_forgotten(
 ) -> None:
     keys = keys_of(model, TEXTS)
     name = "batches/gone" if model.service.name == "gemini" else "gone"
-    store.put(Job(name, keys))
+    store.put(name, keys)
     assert ask(TEXTS) == {}
-    assert (batches.direct, store.read()) == (0, [])
+    assert (batches.direct, store.read()) == (0, {})
 
 
 def test_a_refused_key_forgets_no_batch(
     ask: Ask, server: Server, model: RemoteEmbedder, store: Store
 ) -> None:
-    store.put(Job("batch-9", keys_of(model, TEXTS)))
+    store.put("batch-9", keys_of(model, TEXTS))
     server.answer = lambda request: Reply({"error": "invalid key"}, 401)
     with pytest.raises(ProviderError, match="invalid key"):
         ask(TEXTS)
@@ -201,13 +201,13 @@ def test_an_upload_address_of_another_host_is_refused(store: Store) -> None:
 def test_batches_under_way_are_rows_of_the_ledger(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs = [Job("b", ("k1", "k2")), Job("c", ("k3",))]
-    assert store.read() == []
+    assert store.read() == {}
     now = time.time()
-    for job, at in [(Job("old", ("k",)), now - 1e6), (jobs[0], now), (jobs[1], now + 1)]:
+    for name, keys, at in [("old", ["k"], now - 1e6), ("b", ["k1", "k2"], now), ("c", ["k3"], now + 1)]:
         monkeypatch.setattr(time, "time", lambda at=at: at)
-        store.put(job)
+        store.put(name, keys)
+    jobs = {"b": {"k1", "k2"}, "c": {"k3"}}
     assert store.read() == Store(Ledger(tmp_path / "ledger.sqlite")).read() == jobs
-    store.remove(jobs[0])
-    assert store.read() == jobs[1:]
+    store.remove("b")
+    assert store.read() == {"c": {"k3"}}
     assert Ledger(tmp_path / "ledger.sqlite").rows("SELECT count(*) FROM jobs", ()) == [(1,)]

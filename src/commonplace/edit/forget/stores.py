@@ -109,7 +109,7 @@ def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
             data = root.read(path, limit=_LARGEST_LOG) if root.is_file(path) else b""
             if targets.matches(data.decode("utf-8", "replace")):
                 erased.append(Erased("logs", site.shown(path)))
-                lines = () if path.suffix == ".log" else records.lines(data)
+                lines = [] if path.suffix == ".log" else data.splitlines(keepends=True)
                 rest = [line for line in lines if not targets.matches(line.decode("utf-8", "replace"))]
                 if change:  # in place: those programs have it open, and write at its end
                     with os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:

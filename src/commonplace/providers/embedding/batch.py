@@ -14,7 +14,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote, urlsplit
@@ -42,13 +42,6 @@ class StillWorking(CommonplaceError):
     """Time is up while batches are under way; a later call takes their results."""
 
 
-class Job(NamedTuple):
-    """A batch under way: its name, the keys of its texts."""
-
-    name: str
-    keys: tuple[str, ...]
-
-
 class Store(NamedTuple):
     """The batches of the last three days, in a ledger: names and digests of texts, no text and no key.
 
@@ -57,19 +50,19 @@ class Store(NamedTuple):
 
     ledger: Ledger
 
-    def read(self) -> list[Job]:
-        """Return the batches under way."""
+    def read(self) -> dict[str, set[str]]:
+        """Return the keys of the texts of each batch under way, by its name, oldest first."""
         query = "SELECT name, texts FROM jobs WHERE started > ? ORDER BY started, name"
         rows = self.ledger.rows(query, (time.time() - FORGOTTEN_S,))
-        return [Job(name, tuple(keys.split())) for name, keys in rows]
+        return {name: set(keys.split()) for name, keys in rows}
 
-    def put(self, job: Job) -> None:
+    def put(self, name: str, keys: Iterable[str]) -> None:
         """Record a batch."""
-        self._write("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", job.name, time.time(), " ".join(job.keys))
+        self._write("INSERT OR REPLACE INTO jobs VALUES(?, ?, ?)", name, time.time(), " ".join(keys))
 
-    def remove(self, job: Job) -> None:
+    def remove(self, name: str) -> None:
         """Delete the record of a batch, and those of the old ones."""
-        self._write("DELETE FROM jobs WHERE name = ? OR started <= ?", job.name, time.time() - FORGOTTEN_S)
+        self._write("DELETE FROM jobs WHERE name = ? OR started <= ?", name, time.time() - FORGOTTEN_S)
 
     def _write(self, statement: str, *row: object) -> None:
         with self.ledger.database.transaction() as connection:
@@ -199,43 +192,43 @@ def embed_each(
         key = hashlib.sha256(f"{model.fingerprint}\0{prepared}".encode()).hexdigest()[:32]
         sent[key] = prepared
         places.setdefault(key, []).append(place)
-    jobs = [job for job in store.read() if places.keys() & set(job.keys)]
-    missing = [key for key in sent if not any(key in job.keys for job in jobs)]
+    jobs = {name: keys for name, keys in store.read().items() if not keys.isdisjoint(places)}
+    missing = [key for key in sent if not any(key in keys for keys in jobs.values())]
     with suppress(ProviderError):  # the caller embeds the rest
         for start in range(0, len(missing), MAX_REQUESTS):
             some = missing[start : start + MAX_REQUESTS]
             lines = "".join(f"{json.dumps(api.line(key, sent[key]), ensure_ascii=False)}\n" for key in some)
             with watcher([sent[key] for key in some], batched=True):
                 name = api.submit(lines.encode("utf-8", "replace"), Deadline(TRANSFER_S))
-            jobs.append(Job(name, tuple(some)))
-            store.put(jobs[-1])
+            jobs[name] = set(some)
+            store.put(name, some)
     patience, pause = Deadline(PATIENCE_S), FIRST_LOOK_S
     while jobs and patience.left_s():
-        before = list(jobs)
-        for job in before:
-            rows = _results(api, model, job, places)
+        running = len(jobs)
+        for name in list(jobs):
+            if (rows := _results(api, model, name, places)) is None:
+                continue
             if rows:
                 taken = [(place, row) for key, row in rows.items() for place in places.pop(key)]
                 yield [place for place, _ in taken], np.stack([row for _, row in taken])
-            if rows is not None:
-                jobs.remove(job)
-                store.remove(job)
-        if jobs == before:
+            del jobs[name]
+            store.remove(name)
+        if len(jobs) == running:
             patience.pause(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_S)
     if jobs:
-        count = len(places.keys() & {key for job in jobs for key in job.keys})
+        count = len(places.keys() & set[str]().union(*jobs.values()))
         message = f"batches are still being worked on: {count} texts wait for a later sync"
         raise StillWorking(f"{model.service.name}: {message}")
 
 
 def _results(
-    api: OpenAIBatches, model: RemoteEmbedder, job: Job, wanted: Mapping[str, object]
+    api: OpenAIBatches, model: RemoteEmbedder, name: str, wanted: Mapping[str, object]
 ) -> dict[str, Floats] | None:
     """Return the usable, wanted vectors of a batch by key; None while it runs, {} for an unknown batch."""
     rows: dict[str, Floats] = {}
     try:
-        is_over, path = api.status(job.name, Deadline(LOOK_S))
+        is_over, path = api.status(name, Deadline(LOOK_S))
         if not is_over:
             return None
         for key, vector in api.results(path, Deadline(TRANSFER_S)) if path else ():

@@ -24,7 +24,7 @@ from commonplace.language.scripts import HAN, LATIN, has_han, script_of
 from commonplace.providers import runtime
 from commonplace.providers.catalog import Spec
 from commonplace.providers.embedding import chinese
-from commonplace.providers.embedding.base import Kind, joined, quantize, unit_rows
+from commonplace.providers.embedding.base import Kind, joined, unit_rows
 from commonplace.providers.runtime import Shared
 
 if TYPE_CHECKING:
@@ -101,32 +101,31 @@ class BuiltinEmbedder:
 
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
-        with self.shared.use() as english:
+        english = self.shared.use()
 
-            def encode(text: str) -> Floats:
-                return english.run(text, OUTPUT)[1][0]
+        def encode(text: str) -> Floats:
+            return english.run(text, OUTPUT)[1][0]
 
-            if not any(map(has_han, texts)):
-                return np.stack(runtime.each(encode, texts))
-            with self.chinese.use() as reader:
+        if not any(map(has_han, texts)):
+            return np.stack(runtime.each(encode, texts))
+        reader = self.chinese.use()
 
-                def work(text: str) -> Floats:
-                    if not has_han(text):
-                        return encode(text)
-                    gloss = reader.gloss(text)
-                    rows = [encode(gloss)] if gloss else []
-                    if not rows or script_of(text) == HAN:
-                        rows.append(reader.encode(text))
-                    total: Floats = np.add.reduce(rows)
-                    total /= max(float(np.linalg.norm(total)), 1e-9)
-                    return total
+        def work(text: str) -> Floats:
+            if not has_han(text):
+                return encode(text)
+            gloss = reader.gloss(text)
+            rows = [encode(gloss)] if gloss else []
+            if not rows or script_of(text) == HAN:
+                rows.append(reader.encode(text))
+            total: Floats = np.add.reduce(rows)
+            total /= max(float(np.linalg.norm(total)), 1e-9)
+            return total
 
-                return np.stack(runtime.each(work, texts))
+        return np.stack(runtime.each(work, texts))
 
     def gloss(self, text: str) -> str:
         """Return a Chinese text word by word in English."""
-        with self.chinese.use() as reader:
-            return reader.gloss(text)
+        return self.chinese.use().gloss(text)
 
     def embed_words(self, texts: Sequence[str], starts: Sequence[int]) -> tuple[Floats, list[Floats]]:
         """Embed texts as `embed` does, and their English words; see `base.WordEmbedder`."""
@@ -134,9 +133,8 @@ class BuiltinEmbedder:
 
         if not texts:
             return self.embed(texts, "passage"), []
-        with self.shared.use() as english:
-            places = dict(zip(texts, starts, strict=True))
-            found = runtime.each(lambda text: english.words(text, places[text]), texts)
+        english, places = self.shared.use(), dict(zip(texts, starts, strict=True))
+        found = runtime.each(lambda text: english.words(text, places[text]), texts)
         return np.stack([whole for whole, _ in found]), [words for _, words in found]
 
 
@@ -157,18 +155,12 @@ class CachedEmbedder:
         """Embed texts as (n, d) float32 unit rows, those of passages as the index keeps them (int8)."""
         if kind == "query" or not texts:
             return self.inner.embed(texts, kind)
-        from commonplace.providers.cache import VectorCache, vector_key  # a question does without
+        from commonplace.providers.cache import VectorCache  # a question does without
 
         store = self._store = self._store or VectorCache()
-        keys = [vector_key(self.fingerprint, kind, text) for text in texts]
-        known = store.find(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if missing:
-            rows = quantize(self.inner.embed(list(missing.values()), kind))
-            made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
-            store.keep(self.fingerprint, made)
-            known |= made
-        return unit_rows([known[key] for key in keys])
+        return unit_rows(
+            store.complete(self.fingerprint, kind, texts, lambda new: self.inner.embed(new, kind))
+        )
 
 
 def load(spec: Spec) -> BuiltinEmbedder:

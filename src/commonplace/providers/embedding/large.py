@@ -160,7 +160,7 @@ class LargeEmbedder:
 
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
-        with self.shared.use() as model:
-            own = np.stack(runtime.each(lambda text: model.encode(text, kind), texts))
+        model = self.shared.use()
+        own = np.stack(runtime.each(lambda text: model.encode(text, kind), texts))
         rows = np.concatenate([self._bundled.embed(texts, kind), own], axis=1)
         return rows * np.float32(0.5**0.5)

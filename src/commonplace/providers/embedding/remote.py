@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import attempts, packing, services
-from commonplace.providers.cache import vector_key
+from commonplace.providers.cache import VectorCache, vector_key
 from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import NANO
 from commonplace.providers.embedding.base import Kind, quantize
@@ -181,16 +181,16 @@ class GuardedEmbedder(Guard):
         """
         if not texts:
             return unpack([])
-        keys = [vector_key(self.fingerprint, kind, text) for text in texts]
-        known = self.known(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if missing:
+
+        def ask(texts: Sequence[str]) -> Floats:
             with self.asking():
-                rows = quantize(self._ask([*missing.values()], kind, _PURPOSES[kind]))
-            made = dict(zip(missing, (row.tobytes() for row in rows), strict=True))
-            self.keep(made)  # which deletes those of another length: a second call asks for all
-            known |= made
-        return unpack(same_length(self.provider, [known[key] for key in keys]))
+                return self._ask(texts, kind, _PURPOSES[kind])
+
+        if isinstance(self.store, VectorCache):
+            stored = self.store.complete(self.fingerprint, kind, texts, ask)
+        else:
+            stored = [row.tobytes() for row in quantize(ask(texts))]
+        return unpack(same_length(self.provider, stored))
 
     def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield places of passages and their unit rows (n, dimensions) as they come, by `batches` at last.
