@@ -161,7 +161,7 @@ def _said(text: str, name: str) -> object:
         },
         "nanobot": {"role": "user", "content": text, "timestamp": "2026-02-13"},
     }[name]
-    return _transcript(json.dumps(made), name if formats.find(name) else "auto")
+    return _transcript(json.dumps(made), name if name in formats.readers() else "auto")
 
 
 def _passages(settings: ChunkSettings) -> Parser:

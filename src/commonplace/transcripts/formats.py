@@ -43,21 +43,14 @@ _MOST_NAMED = 5  # of what is damaged
 _LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
 
-class Format(NamedTuple):
-    """A format by its name in the settings and its module.
-
-    `knows` of the module recognises a value; `turn` reads a message, `conversation` one of an archive.
-    """
-
-    name: str
-    reader: ModuleType
-
-
 @cache
-def known() -> tuple[Format, ...]:
-    """Return all formats in the order in which they are tried, each from its row and its module."""
+def readers() -> dict[str, ModuleType]:
+    """Return the module of each format by its name in the settings, in the order in which they are tried.
+
+    `knows` of a module recognises a value; `turn` reads a message, `conversation` one of an archive.
+    """
     modules = ((name, f"commonplace.transcripts.{module}") for name, (_, module) in TRANSCRIPTS.items())
-    return tuple(Format(name, import_module(module)) for name, module in modules)
+    return {name: import_module(module) for name, module in modules}
 
 
 class Place(NamedTuple):
@@ -70,19 +63,14 @@ class Place(NamedTuple):
 # --- what callers ask -----------------------------------------------------------------------------------
 
 
-def find(name: str) -> Format | None:
-    """Return the format of a name; None for `auto` and for unknown names."""
-    return next((row for row in known() if row.name == name), None)
-
-
-def recognise(values: Iterable[object]) -> Format | None:
-    """Return the format of the first value that has one."""
+def recognise(values: Iterable[object]) -> str:
+    """Return the name of the format of the first value that has one; empty for none."""
     mappings = (value for value in values if isinstance(value, Mapping))
-    return next((row for value in mappings for row in known() if row.reader.knows(value)), None)
+    return next((name for value in mappings for name, one in readers().items() if one.knows(value)), "")
 
 
-def format_of(file: IO[bytes], path: str) -> Format | None:
-    """Recognise the format of a file by its beginning."""
+def format_of(file: IO[bytes], path: str) -> str:
+    """Return the name of the format of a file, recognised by its beginning; empty for none."""
     try:
         with _translated(path):
             if lines := _by_lines(file, path):
@@ -90,7 +78,7 @@ def format_of(file: IO[bytes], path: str) -> Format | None:
         with _unpacked(file, path) as parts:
             return recognise(islice(chain.from_iterable(map(_elements, parts)), _HEAD))
     except NoteUnreadable:
-        return None
+        return ""
 
 
 class Damage:
@@ -225,8 +213,8 @@ def _by_lines(file: IO[bytes], path: str) -> IO[bytes] | None:
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
     """Yield the message of each value; None for a value without one, and for all of a sub-agent's file."""
-    form, values = _recognised(values, name)
-    read, is_apart = (getattr(form and form.reader, one, None) for one in ("turn", "is_apart"))
+    reader, values = _recognised(values, name)
+    read, is_apart = (getattr(reader, one, None) for one in ("turn", "is_apart"))
     for value in values:
         is_read = isinstance(value, Mapping)
         if is_apart and is_read and is_apart(value):
@@ -236,12 +224,12 @@ def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
 
 def _conversations(parts: Sequence[IO[bytes]], name: str, damage: Damage) -> Iterator[Conversation]:
     """The conversations of a file that is one value; messages in a list are one of them."""
-    form, values = _recognised(_readable(parts, damage), name)
+    reader, values = _recognised(_readable(parts, damage), name)
     mappings = (value for value in values if isinstance(value, Mapping))
-    if form and hasattr(form.reader, "conversation"):
-        yield from map(form.reader.conversation, mappings)
-    elif form:
-        yield Conversation("", "", list(filter(None, map(form.reader.turn, mappings))), is_file=True)
+    if reader and hasattr(reader, "conversation"):
+        yield from map(reader.conversation, mappings)
+    elif reader:
+        yield Conversation("", "", list(filter(None, map(reader.turn, mappings))), is_file=True)
 
 
 def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:
@@ -250,14 +238,14 @@ def _readable(parts: Sequence[IO[bytes]], damage: Damage) -> Iterator[object]:
         yield from damage.take(_elements(part), f"file {number}, " if len(parts) > 1 else "")
 
 
-def _recognised(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
-    """Return the format, and all values; None stands for those before the first of a known format."""
-    values, form, unknown = iter(values), find(name), list[object]()
-    for value in islice(values, 0 if form else _HEAD):
-        if form := recognise((value,)):
-            return form, chain(unknown, (value,), values)
+def _recognised(values: Iterable[object], name: str) -> tuple[ModuleType | None, Iterator[object]]:
+    """Return the reader, and all values; None stands for those before the first of a known format."""
+    values, reader, unknown = iter(values), readers().get(name), list[object]()
+    for value in islice(values, 0 if reader else _HEAD):
+        if found := recognise((value,)):
+            return readers()[found], chain(unknown, (value,), values)
         unknown.append(None)
-    return form, chain(unknown, values)
+    return reader, chain(unknown, values)
 
 
 def elements(file: IO[bytes], path: str, keys: Sequence[str]) -> Iterator[object]:

@@ -152,16 +152,15 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     with locked(paths.lock_file(site.workspace, FOLDER)) if change else nullcontext():
         for path in records.listed(root, folder(site.workspace), ENDING):
             shown, lines = site.shown(path), list(BytesIO(records.load(root, path)))
-            is_whole = path.stem in stems or targets.owns(shown)
-            after = [] if is_whole else [without(line, targets) for line in lines]
-            if is_whole:
-                found = [Erased("transcripts", shown, count=len(lines))]
+            if is_whole := path.stem in stems or targets.owns(shown):
+                after, found = [], [Erased("transcripts", shown, count=len(lines))]
             else:
-                pairs = enumerate(zip(lines, after, strict=True), 1)
+                after = [without(line, targets) for line in lines]
                 found = [
-                    Erased("transcripts", shown, number, number, line.decode("utf-8", "replace"))
-                    for number, (line, cleaned) in pairs if line != cleaned
-                ]  # fmt: skip
+                    Erased("transcripts", shown, n, n, line.decode("utf-8", "replace"))
+                    for n, (line, cleaned) in enumerate(zip(lines, after, strict=True), 1)
+                    if line != cleaned
+                ]
             if found and change:
                 with records.translated(path):
                     root.unlink(path) if is_whole else root.exchange(path, b"".join(after), alone=True)

@@ -216,10 +216,9 @@ def _told(state: FileState) -> str:
         return state.format
     try:
         with state.open() as file:
-            format_ = formats.format_of(file, state.path)
+            return formats.format_of(file, state.path)
     except OSError:
         return ""
-    return format_.name if format_ else ""
 
 
 def _check_known(source: Source, path: str) -> None:
