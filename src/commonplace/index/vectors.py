@@ -19,24 +19,8 @@ from commonplace.markdown.standing import matter
 from commonplace.providers.embedding.base import keeps_words, part_for, whole
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object
 
 _ROWS = 8192  # texts that are read at once
-
-
-class Model(Protocol):
-    """The part of a model that decides which vector belongs to a passage."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with anything that changes a vector."""
-
-    @property
-    def scripts(self) -> frozenset[str]:
-        """Scripts it serves."""
 
 
 class _Noted(NamedTuple):
@@ -44,6 +28,12 @@ class _Noted(NamedTuple):
 
     fingerprint: str
     scripts: frozenset[str]
+
+
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Embedder
+
+    Model = Embedder | _Noted  # what decides which vector belongs to a passage
 
 
 class Pending(NamedTuple):

@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
     from commonplace.index.base import Candidate
     from commonplace.markdown.shown import Shown
+    from commonplace.search.candidates import Question
     from commonplace.types import Hit
 
 _MARKS = {0: ("- ", "* ", "+ "), 2: ("| ",)}  # of items, and of rows below two lines of a header
@@ -24,35 +25,21 @@ REACH = 4  # passages on either side of a hit that are read
 
 ON_ONE_MATTER = 2  # words that an item shares with the other items of a list
 
-Passages = Callable[[Sequence[int]], Iterable["Candidate"]]
-Admitted = Callable[[Iterable[int]], Collection[int]]
-
 Span = tuple[int, int]  # first and last line, 1-based and inclusive
 
 
 def complete(
-    passages: Passages,
-    admitted: Admitted,
-    pairs: Sequence[tuple[Candidate, Hit]],
-    limit: int,
-    asked: Collection[str] = (),
+    question: Question, pairs: Sequence[tuple[Candidate, Hit]], limit: int, asked: Collection[str] = ()
 ) -> list[Hit]:
     """Complete hits, the best first; one whose lines a better one shows already is left out.
 
-    `passages` reads passages by their ids, `admitted` says which of some a question does not exclude. Of a
-    list only the item that answers is shown, where the words `asked` say which.
+    Of a list only the item that answers is shown, where the words `asked` say which.
     """
     known: dict[int, list[Span]] = {}  # lines that are shown, by note
     hits: list[Hit] = []
-    step = max(1, limit)
-    for start in range(0, len(pairs), step):
-        batch = pairs[start : start + step]
-        shown = [own for own, _ in batch if own.shown]
-        ids = {own.id + at for own in shown for at in range(-REACH, REACH + 1)}
-        ids |= {own.id - back for own in shown for back, _ in _shown(own)[2]}
-        rows = {row.id: row for row in passages(sorted(ids))} if ids else {}
-        joined = admitted(rows) if rows else ()
-        rows = {passage: row for passage, row in rows.items() if passage in joined}
+    for start in range(0, len(pairs), max(1, limit)):
+        batch = pairs[start : start + max(1, limit)]
+        rows = _around(question, [own for own, _ in batch if own.shown])
         for own, hit in batch:
             if len(hits) >= limit:
                 return hits
@@ -61,6 +48,14 @@ def complete(
                 hits.append(whole if own.turns else _answering(whole, asked))
                 spans.append((hits[-1].start_line, hits[-1].end_line))
     return hits
+
+
+def _around(question: Question, passages: Sequence[Candidate]) -> dict[int, Candidate]:
+    """Return the passages around some that the question does not exclude, by id."""
+    ids = {own.id + at for own in passages for at in range(-REACH, REACH + 1)}
+    ids |= {own.id - back for own in passages for back, _ in _shown(own)[2]}
+    rows = {row.id: row for row in question.index.passages(sorted(ids))} if ids else {}
+    return {own: rows[own] for own in question.admitted(rows)} if rows else {}
 
 
 def _completed(own: Candidate, hit: Hit, rows: Mapping[int, Candidate], known: Iterable[Span]) -> Hit | None:

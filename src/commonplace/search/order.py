@@ -311,7 +311,7 @@ def arrange(
         ]
         if request.past or not request.complete:
             return [hit for _, hit in pairs[:limit]]
-        hits = completion.complete(index.passages, question.admitted, pairs, limit, words)
+        hits = completion.complete(question, pairs, limit, words)
         notes = {own.note_id: (own.source.collection, own.source.path) for own, _ in pairs}
         owed = {notes[note]: front for note, front in fronts.items() if note in notes}
         marked = question.query.marked if owed else ()

@@ -98,22 +98,15 @@ def search(
         for name in listings or results
         for warning in results[name].warnings
     ]
-    timings_ms = Counter[str]()
-    for one in every:
-        timings_ms.update(one.timings_ms)
+    timings_ms = sum((Counter(one.timings_ms) for one in every), Counter[str]())
     return replace(
-        results[chosen[0]],
-        hits=tuple(hits[:limit]),
-        level=max(one.level for one in every),
-        stale=sum(one.stale for one in every),
-        warnings=(*warnings, *failures),
-        timings_ms=dict(timings_ms),
+        results[chosen[0]], hits=tuple(hits[:limit]), level=max(one.level for one in every),
+        stale=sum(one.stale for one in every), warnings=(*warnings, *failures), timings_ms=dict(timings_ms),
         all_tokens=sum(one.all_tokens for one in every),
         expanded=tuple(dict.fromkeys(line for one in every for line in one.expanded)),
         confidence=max((one.confidence for one in every if one.confidence is not None), default=None),
-        weak=not clear and any(one.weak for one in every),
-        listing=bool(listings),
-    )
+        weak=not clear and any(one.weak for one in every), listing=bool(listings),
+    )  # fmt: skip
 
 
 def _within(request: Request, name: str) -> Request | None:
