@@ -362,7 +362,7 @@ class MemoryVectors(base.VectorStore):
 # --- full text --------------------------------------------------------------------------------------------
 
 _PHRASE = r'"((?:[^"]|"")*)"\s*(\*?)'
-_TOKEN = re.compile(rf"{_PHRASE}|(AND|OR|NOT|[():]|\w+)")
+_TOKEN = re.compile(rf"{_PHRASE}|(AND|OR|[()])")
 Find = Callable[[list[str]], int]
 Holds = Callable[[Mapping[str, list[str]]], bool]
 
@@ -395,7 +395,7 @@ def parse(expression: str) -> Holds:
 
 
 class Parser:
-    """Recursive descent: OR binds loosest, then AND, then NOT."""
+    """Recursive descent: OR binds loosest."""
 
     def __init__(self, tokens: list[re.Match[str]]) -> None:
         self.tokens = tokens
@@ -414,16 +414,10 @@ class Parser:
         return lambda columns: any(part(columns) for part in parts)
 
     def both(self) -> Holds:
-        parts = [self.without()]
+        parts = [self.single()]
         while self.take("AND"):
-            parts.append(self.without())
+            parts.append(self.single())
         return lambda columns: all(part(columns) for part in parts)
-
-    def without(self) -> Holds:
-        wanted, unwanted = self.single(), []
-        while self.take("NOT"):
-            unwanted.append(self.single())
-        return lambda columns: wanted(columns) and not any(part(columns) for part in unwanted)
 
     def single(self) -> Holds:
         if self.take("("):
@@ -431,10 +425,6 @@ class Parser:
             self.take(")")
             return inner
         found = self.tokens.pop(0)
-        if column := found[3]:
-            self.take(":")
-            inner = self.single()
-            return lambda columns: inner({column: columns[column]})
         find = phrase(found[1], bool(found[2]))
         return lambda columns: any(map(find, columns.values()))
 

@@ -78,7 +78,7 @@ def corpus(rng: random.Random, notes: int) -> list[Entry]:
 
 
 def expression(rng: random.Random) -> str:
-    """A question as the search writes it: words, phrases, beginnings, minus, all of some, one column."""
+    """A question as the search writes it: words, phrases, beginnings, all of some."""
 
     def term() -> str:
         kind = rng.random()
@@ -91,12 +91,7 @@ def expression(rng: random.Random) -> str:
         return lexicon.sought("".join(rng.choice(CHINESE) for _ in range(rng.randint(1, 2))))
 
     some = " OR ".join(term() for _ in range(rng.randint(1, 6)))
-    kind = rng.random()
-    if kind < 0.15:
-        return f"({some}) NOT ({term()})"
-    if kind < 0.3:
-        return f"({some}) AND {term()}"
-    return f"{rng.choice(['body', 'header'])} : ({some})" if kind < 0.4 else some
+    return f"({some}) AND {term()}" if rng.random() < 0.3 else some
 
 
 def scope(rng: random.Random) -> Scope:

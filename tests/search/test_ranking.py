@@ -204,6 +204,27 @@ def test_words_one_by_one_count_against_the_best_turns() -> None:
     assert parts == {1: pytest.approx(-0.17), 5: pytest.approx(0.17), 9: None}
 
 
+def test_reference_stands_behind_own_notes_that_answer_alike() -> None:
+    own, other = candidate(1), candidate(5)
+    other = other._replace(source=other.source._replace(collection="docs"))
+    known = evidence(lexical={1: 0.5, 5: 0.55}, reference={"docs"}, behind=0.1)
+    found = ranking.rank([own, other], known, OURS)
+    assert [item.candidate for item in found] == [own, other]
+    assert found[1].parts["collection"] == -0.1
+
+
+def test_a_word_that_is_repeated_counts_no_more_than_half_as_much_again() -> None:
+    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 9.0}), OURS)) == {1: 1.5}
+
+
+def test_meaning_in_another_language_counts_less_where_null_questions_reach_it() -> None:
+    chinese = candidate(1, "\u53ea\u6709\u4e2d\u6587")
+    for cosine, share in [(0.3, 0.6), (0.6, 1.0)]:
+        known = evidence(semantic={1: cosine}, served=("latin", "han"))
+        (found,) = ranking.rank([chinese], known, OURS)
+        assert found.parts["meaning"] == pytest.approx(0.68 * cosine * share)
+
+
 def test_the_weights_that_are_shipped_are_those_of_the_features() -> None:
     assert ranking.fitted().keys() >= WEIGHTS.keys() | {"importance", "project", "status", "writer", "bare"}
     assert len(ranking.fitted()) <= 14

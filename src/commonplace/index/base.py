@@ -5,7 +5,7 @@ index by the protocol alone. A question covers a `Scope`, a value that each back
 
 Full text is asked in expressions, a subset of those of SQLite's FTS5 (https://sqlite.org/fts5.html, 3):
 phrases of tokens in double quotes (`"new york"`, a quotation mark doubled), beginnings (`"yor" *`), `AND`,
-`OR`, `a NOT b`, parentheses around a part, and `body : (...)` or `header : (...)` around a whole expression.
+`OR` and parentheses around a part.
 Tokens are those of `language.lexicon`: the same text has the same tokens in every backend.
 """
 

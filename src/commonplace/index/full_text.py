@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6  # of BM25, as FTS5 has them
 COLUMNS = ("body", "header")
-_TOKEN = lazy(r'"((?:[^"]|"")*)"\s*(\*?)|(AND|OR|NOT|[():]|\w+)')
+_TOKEN = lazy(r'"((?:[^"]|"")*)"\s*(\*?)|(AND|OR|[()])')
 _lock = fork.renewed(threading.Lock())
 
 
 class Phrase(NamedTuple):
-    """Tokens in a row, of which the last may be a beginning, in one column or in either ("")."""
+    """Tokens in a row, of which the last may be a beginning, and the expression that it was read from."""
 
     tokens: tuple[str, ...]
-    begins: bool = False
-    column: str = ""
-    expression: str = ""  # what it was read from
+    begins: bool
+    expression: str
 
 
 class Tree(NamedTuple):
-    """AND, OR or NOT (the first without the others) of the places of phrases and of further trees."""
+    """AND or OR of the places of phrases and of further trees."""
 
     sign: str
     parts: tuple[Tree | int, ...]
@@ -66,9 +65,9 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(256)
 def parse(expression: str) -> Expression:
-    """Read an expression, see `index.base`; OR binds loosest, then AND, then NOT."""
+    """Read an expression, see `index.base`; OR binds loosest."""
     reader = _Reader(expression)
-    tree = reader.joined("OR")
+    tree = reader.either()
     return Expression(tuple(reader.phrases), tree)
 
 
@@ -83,33 +82,29 @@ class _Reader:
         del self.left[:taken]
         return taken
 
-    def joined(self, sign: str, column: str = "") -> Tree | int:
-        tighter = {"OR": "AND", "AND": "NOT"}.get(sign)
-        parts: list[Tree | int] = []
-        while not parts or self.take(sign):
-            parts.append(self.joined(tighter, column) if tighter else self.single(column))
+    def either(self) -> Tree | int:
+        return self.joined("OR", lambda: self.joined("AND", self.single))
+
+    def joined(self, sign: str, read: Callable[[], Tree | int]) -> Tree | int:
+        parts = [read()]
+        while self.take(sign):
+            parts.append(read())
         return parts[0] if len(parts) == 1 else Tree(sign, tuple(parts))
 
-    def single(self, column: str) -> Tree | int:
+    def single(self) -> Tree | int:
         if self.take("("):
-            inner = self.joined("OR", column)
+            inner = self.either()
             self.take(")")
             return inner
         found = self.left.pop(0)
-        if found[3]:
-            self.take(":")
-            return self.single(found[3])
         words = tuple(tokens(found[1].replace('""', '"')))
-        text = f'"{found[1]}"{found[2]}'
-        text = f"{column} : ({text})" if column else text
-        self.phrases.append(Phrase(words, bool(found[2]), column, text))
+        self.phrases.append(Phrase(words, bool(found[2]), f'"{found[1]}"{found[2]}'))
         return len(self.phrases) - 1
 
 
 def count(phrase: Phrase, texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Count how often a phrase stands in the tokens of each column."""
-    columns = [phrase.column] if phrase.column else COLUMNS
-    return {column: _count(phrase, texts[column]) for column in columns}
+    return {column: _count(phrase, texts[column]) for column in COLUMNS}
 
 
 def _count(phrase: Phrase, text: Sequence[str]) -> int:

@@ -7,26 +7,28 @@ conditions, its note `n`. Lists are bound as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 
+from commonplace.base.paths import shown
 from commonplace.index import base
 from commonplace.index.base import Key, Known, Scope
-from commonplace.providers.embedding.base import quantize
+from commonplace.providers.embedding.base import check_length, quantize
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any, Protocol, TypeVar
 
     from numpy.typing import NDArray
 
-    from commonplace.index.base import Floats
+    from commonplace.index.base import Floats, Nearest
     from commonplace.index.rows import Rows
     from commonplace.notes.scan import FileState
     from commonplace.types import Level
 
     Bindings = Sequence[Any] | Mapping[str, Any]
+    T = TypeVar("T")
 else:
     Protocol = object
 
@@ -154,9 +156,7 @@ class SqlIndex(base.Index, Protocol):
     last_change: str = "date(n.mtime_ns / 1000000000, 'unixepoch')"  # the day of it
 
     vectors: SqlVectors
-    # By version: the manifest; passages, their tokens times four, struck ones, frequencies by expression.
-    _manifest: tuple[int, dict[Key, Known]] = (-1, {})
-    _known: tuple[int, tuple[int, int, int], dict[tuple[str, bool], int]] = (-1, (0, 0, 0), {})
+    _remembered: tuple[int, dict[str, Any]] = (-1, {})  # of a version, see `remembered`
 
     # --- what an engine does ------------------------------------------------------------------------
 
@@ -239,29 +239,38 @@ class SqlIndex(base.Index, Protocol):
 
     # --- what is known ------------------------------------------------------------------------------
 
+    def remembered(self, name: str, read: Callable[[], T]) -> T:
+        """Return what `read` reads of this version of the index, read once until a change."""
+        if self._remembered[0] != (version := self.version):
+            self._remembered = version, {}
+        known = self._remembered[1]
+        if name not in known:
+            known[name] = read()
+        value: T = known[name]
+        return value
+
     @property
     def tokens(self) -> int:
         """About how many tokens reading all indexed files takes; remembered until a change."""
         return -(-self._sums()[1] // 4)
 
-    def _sums(self) -> tuple[int, int, int]:
-        """How many passages there are, their tokens times four, how many are struck; of one version."""
-        version = self.version
-        if self._known[0] != version:
-            ((passages, quarters),) = self.rows(
-                "SELECT cast(coalesce(sum(last_passage - first_passage + 1), 0) AS bigint),"
-                " cast(coalesce(sum(quarters), 0) AS bigint) FROM notes"
-            )
-            ((struck,),) = self.rows("SELECT count(*) FROM passages WHERE until IS NOT NULL")
-            self._known = version, (passages, quarters, struck), {}
-        return self._known[1]
+    def _sums(self) -> tuple[int, int, int, dict[tuple[str, bool], int]]:
+        """Return passages, their tokens times four, struck ones, and the frequencies that are known."""
+        sums = (
+            "SELECT cast(coalesce(sum(last_passage - first_passage + 1), 0) AS bigint),"
+            " cast(coalesce(sum(quarters), 0) AS bigint),"
+            " (SELECT count(*) FROM passages WHERE until IS NOT NULL) FROM notes"
+        )
+        return self.remembered("sums", lambda: (*self.rows(sums)[0], {}))
 
     def manifest(self) -> dict[Key, Known]:
         """Return every indexed file with its time, size and hash; remembered until a change."""
-        if self._manifest[0] != (version := self.version):
+
+        def read() -> dict[Key, Known]:
             rows = self.rows("SELECT collection, path, mtime_ns, size, hash FROM notes")
-            self._manifest = version, {(name, path): Known(*known) for name, path, *known in rows}
-        return self._manifest[1]
+            return {(name, path): Known(*known) for name, path, *known in rows}
+
+        return self.remembered("manifest", read)
 
     def statistics(self) -> base.Statistics:
         """Count the rows."""
@@ -342,8 +351,8 @@ class SqlIndex(base.Index, Protocol):
 
     def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
         """Count the passages that match each expression, and all of them; remembered until a change."""
-        total, _, gone = self._sums()
-        known, counts = self._known[2], [0] * len(expressions)
+        total, _, gone, known = self._sums()
+        counts = [0] * len(expressions)
         for is_struck in (False, True) if struck and gone else (False,):
             if new := [one for one in dict.fromkeys(expressions) if (one, is_struck) not in known]:
                 counted = self.count(new, struck=is_struck)
@@ -400,6 +409,22 @@ class SqlVectors(base.VectorStore):
         sql = f"SELECT {self.dimensions} {OF_PASSAGES} WHERE {self.is_some} ORDER BY p.vector_id LIMIT 1"
         rows = self.file.rows(sql)
         return int(rows[0][0]) if rows else 0
+
+    def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
+        """Prepare a question; see `index.base.VectorStore`."""
+
+        def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
+            check_length(vector, self.length, shown(self.file.path))
+            best: dict[int, float] = {}
+            for scope in scopes or (base.ALL,):
+                best |= dict(self.nearest(vector, limit, scope, struck))
+            return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+
+        return nearest, self.level()
+
+    def nearest(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+        """Return the passages of a scope that are nearest to a unit vector as (id, cosine)."""
+        raise NotImplementedError
 
     def level(self) -> Level:
         """Return 0, or 2 while no passage has a vector."""

@@ -23,7 +23,7 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.chunking.settings import MATTER
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
-from commonplace.index.base import Days, Either, Has, In, Matches, Not, Scope
+from commonplace.index.base import Days, Either, In, Matches, Not, Scope
 from commonplace.language import identifiers, lexicon, stopwords
 from commonplace.language.scripts import MOST
 from commonplace.markdown import turns
@@ -330,14 +330,11 @@ def telling(passages: Sequence[Candidate]) -> list[Candidate]:
 
 
 def triggered(question: Question) -> set[int]:
-    """Return passages that have a trigger in the question, found without a model; free without triggers.
+    """Return passages that have a trigger in the question, found without a model.
 
     The owner's count, and agents' if a phrase names its subject; those of tools and strangers do not.
     """
-    index = question.index
-    if not index.select(Scope((Has("trigger"),)), 1, struck=True):
-        return set()
-    asked = _folded(question.query.words)
+    index, asked = question.index, _folded(question.query.words)
     found = {
         passage
         for passage, said in facts.annotated(index, "trigger")

@@ -53,6 +53,7 @@ FOREIGN_NOISE, FOREIGN_CLEAR, FOREIGN_LESS = 0.35, 0.5, 0.4
 # A note's date counts half for every HALF_DAYS between it and the days in a question, and 0 beyond
 # NEAR_DAYS: an evening is often written down the day after.
 HALF_DAYS, NEAR_DAYS = 2.0, 7
+HALF_LIFE_DAYS = 30.0  # of a dated note, where its age counts
 # Characters of a passage that cost as much as it answers: of two that answer alike the shorter one is first.
 LONG = 1875
 # Chat-only bonuses count minus their mean over this many best turns, or every line of a chat would rank
@@ -87,7 +88,6 @@ class RankSettings(NamedTuple):
     lexical: float = 0.3
     header: float = 0.5
     recency: float = 0.0
-    half_life_days: float = 30.0
     candidates: int = 300
     gated: bool = True
     saturate: bool = False
@@ -272,7 +272,7 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
                 parts["bare"] *= relevance
         # Long-term memory does not age.
         if settings.recency and settings.fusion != "scores" and own.source.kind != "long-term":
-            fresh = _recency(own, evidence, settings.half_life_days, undated=1.0)
+            fresh = _recency(own, evidence, undated=1.0)
             parts["age"] = settings.recency * (fresh - 1.0)
         scored.append(Ranked(own, math.fsum(parts.values()), parts, relevance))
     return sorted(scored, key=lambda item: (-item.score, item.candidate.id))
@@ -401,16 +401,16 @@ def _fused(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSe
     for candidate in candidates:
         parts = {name: weight * scores.get(candidate.id, 0.0) for name, (scores, weight) in sums.items()}
         if settings.recency:
-            parts["recency"] = settings.recency * _recency(candidate, evidence, settings.half_life_days)
+            parts["recency"] = settings.recency * _recency(candidate, evidence)
         scored.append((candidate, parts, math.fsum(parts.values())))
     return scored
 
 
-def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float, undated: float = 0.0) -> float:
+def _recency(candidate: Candidate, evidence: Evidence, undated: float = 0.0) -> float:
     """exp(-ln 2 x age / half-life) of a dated note."""
     if not (day := evidence.day_of(candidate)):
         return undated
     from datetime import date
 
     age = (evidence.day() - date.fromisoformat(day)).days
-    return float(0.5 ** (max(0, age) / half_life_days))
+    return float(0.5 ** (max(0, age) / HALF_LIFE_DAYS))

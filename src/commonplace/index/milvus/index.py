@@ -25,7 +25,6 @@ from commonplace.index.sql import Query, SqlVectors
 from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.vectors import SqliteVectors
-from commonplace.providers.embedding.base import check_length
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class MilvusIndex(SqliteIndex):
         """
         self.server = Milvus(url, workspace, key, lambda: int(self.meta["generation"]))
         self._gone: set[int] = set()  # passages to be deleted from the server when the transaction ends
-        self._average: tuple[int, float] = (-1, 1.0)
         super().__init__(path if path == ":memory:" else f"{os.path.dirname(path)}/milvus.sqlite", identity)
         self.vectors = MilvusVectors(self)
         self.rows(_LENGTHS)
@@ -182,7 +180,7 @@ class MilvusIndex(SqliteIndex):
         rows: list[dict[str, Any]] = []
         for scope in scopes or (ALL,):
             asked = f"struck == false and ({where(scope)})"
-            if not plain or begins or " NOT " in expression or " : " in expression:
+            if not plain or begins:
                 asked += f" and ({matching(expression)})"
             if begins:
                 rows = self.server.query(asked, _TOKENS)
@@ -204,15 +202,14 @@ class MilvusIndex(SqliteIndex):
         score = 0.0
         for phrase, idf in zip(read.phrases, idfs, strict=True):
             found = full_text.count(phrase, texts)
-            tf = found.get("body", 0) + header * found.get("header", 0)
+            tf = found["body"] + header * found["header"]
             score += idf * tf * (K1 + 1) / (tf + norm)
         return round(score, 10)
 
     def _mean(self) -> float:
-        if self._average[0] != (version := self.version):
-            mean = self.rows("SELECT coalesce(avg(length), 1) FROM lengths WHERE NOT struck")[0][0]
-            self._average = version, mean
-        return self._average[1]
+        sql = "SELECT coalesce(avg(length), 1) FROM lengths WHERE NOT struck"
+        mean: float = self.remembered("mean", lambda: self.rows(sql)[0][0])
+        return mean
 
 
 class MilvusVectors(SqliteVectors):
@@ -244,20 +241,16 @@ class MilvusVectors(SqliteVectors):
 
     def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare a question; see `index.base.VectorStore`."""
-        server = self.index.server
+        return SqlVectors.ready(self, *scopes, struck=struck)
 
-        def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
-            check_length(vector, self.length, server.url)
-            name, stands = server.vectors(len(vector)), "" if struck else " and struck == false"
-            best: dict[int, float] = {}
-            for scope in scopes or (ALL,):
-                if _asks(scope):
-                    scope = Scope((In("passage", frozenset(self.index.select(scope, struck=struck))),))
-                hits = server.search(vector.tolist(), limit, f"({where(scope)}){stands}", ("id",), name)
-                best |= {row["id"]: near for row, near in hits}
-            return self.index.there(best, "vector_id > 0")
-
-        return nearest, self.level()
+    def nearest(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+        """Return the nearest passages of a scope."""
+        server, stands = self.index.server, "" if struck else " and struck == false"
+        if _asks(scope):
+            scope = Scope((In("passage", frozenset(self.index.select(scope, struck=struck))),))
+        condition, name = f"({where(scope)}){stands}", server.vectors(len(vector))
+        hits = server.search(vector.tolist(), limit, condition, ("id",), name)
+        return self.index.there({row["id"]: near for row, near in hits}, "vector_id > 0")
 
 
 def _asks(scope: Scope) -> bool:

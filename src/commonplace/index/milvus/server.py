@@ -193,10 +193,7 @@ def matching(expression: str) -> str:
 def _joined(tree: Tree | int, phrases: Sequence[str]) -> str:
     if isinstance(tree, int):
         return phrases[tree]
-    first, *others = (f"({_joined(part, phrases)})" for part in tree.parts)
-    if tree.sign == "NOT":
-        return f"{first} and not ({' or '.join(others)})"
-    return f" {tree.sign.lower()} ".join([first, *others])
+    return f" {tree.sign.lower()} ".join(f"({_joined(part, phrases)})" for part in tree.parts)
 
 
 def _phrase(phrase: Phrase) -> str:
@@ -204,8 +201,7 @@ def _phrase(phrase: Phrase) -> str:
     if not phrase.tokens:
         return _NONE
     text = f" {' '.join(phrase.tokens)}{'' if phrase.begins else ' '}"
-    columns = [phrase.column] if phrase.column else full_text.COLUMNS
-    return " or ".join(_like(column, text) for column in columns)
+    return " or ".join(_like(column, text) for column in full_text.COLUMNS)
 
 
 def _like(field: str, text: str) -> str:

@@ -48,7 +48,6 @@ class PostgresIndex(Server, SqlIndex):
         self.identity, self.rebuild_reason = identity, None
         self.meta = _Meta(self)
         self.vectors: PostgresVectors = PostgresVectors(self)
-        self._mean: tuple[int, float] = (-1, 1.0)
         noted = {name: self.meta.get(name) for name in identity}
         changed = rules.differences(noted, identity)
         self.begun = not any(noted.values())  # an empty workspace
@@ -121,11 +120,10 @@ class PostgresIndex(Server, SqlIndex):
     def matched(self, query: Query, expression: str, header: float, *, many: bool) -> str:
         """Return the table of passages that stand and match, by BM25."""
         assert isinstance(query, PostgresQuery)
-        if self._mean[0] != (version := self.version):
-            sql = "SELECT coalesce(avg(length), 1)::float8 FROM passages WHERE until IS NULL"
-            self._mean = version, self.rows(sql)[0][0]
-        passages, _, struck = self._sums()
-        return query.scored(expression, header, passages - struck, self._mean[1])
+        sql = "SELECT coalesce(avg(length), 1)::float8 FROM passages WHERE until IS NULL"
+        mean: float = self.remembered("mean", lambda: self.rows(sql)[0][0])
+        passages, _, struck, _ = self._sums()
+        return query.scored(expression, header, passages - struck, mean)
 
     def count(self, expressions: Sequence[str], *, struck: bool) -> list[int]:
         """Count the passages that match each expression: those that stand, or those that are struck."""

@@ -47,20 +47,17 @@ class PostgresQuery(Query):
         if not phrase.tokens:
             rows = f"SELECT 0 AS passage, FALSE AS struck, 0 AS length, 0 AS tf WHERE {weight} < 0"
         elif len(phrase.tokens) == 1 and not phrase.begins:
-            both = f"body + header * {weight}"
-            tf = {"body": "body", "header": f"header * {weight}"}.get(phrase.column, both)
-            kept = f"term = {self.bind(phrase.tokens[0])} AND {phrase.column or 'length'} > 0"
-            rows = f"SELECT passage, struck, length, {tf} AS tf FROM postings WHERE {kept}"
+            tf, term = f"body + header * {weight}", self.bind(phrase.tokens[0])
+            rows = f"SELECT passage, struck, length, {tf} AS tf FROM postings WHERE term = {term}"
         else:
             last = len(phrase.tokens) - 1
             ends = ((at, word, phrase.begins and at == last) for at, word in enumerate(phrase.tokens))
             each = [self._term(*one) for one in ends]
             follow = " AND ".join(f"x + {at} = ANY(t{at}.places)" for at in range(1, last + 1)) or "TRUE"
-            side = {"body": "x >= 0", "header": "x < 0"}.get(phrase.column, "TRUE")
             rows = (
                 f"SELECT passage, t0.struck, t0.length, c.tf FROM {' JOIN '.join(each)} CROSS JOIN LATERAL"
                 f" (SELECT sum(CASE WHEN x >= 0 THEN 1 ELSE {weight} END) AS tf, count(*) AS n"
-                f" FROM unnest(t0.places) x WHERE {follow} AND {side}) c WHERE c.n > 0"
+                f" FROM unnest(t0.places) x WHERE {follow}) c WHERE c.n > 0"
             )
         return f"SELECT {place} AS place, passage, struck, length, tf::float8 AS tf FROM ({rows}) r"
 
@@ -84,7 +81,4 @@ def _having(tree: Tree | int) -> str:
 def _holds(tree: Tree | int) -> str:
     if isinstance(tree, int):
         return f"bool_or(place = {tree})"
-    first, *others = map(_holds, tree.parts)
-    if tree.sign == "NOT":
-        return f"({first} AND NOT ({' OR '.join(others)}))"
-    return f"({f' {tree.sign} '.join([first, *others])})"
+    return f"({f' {tree.sign} '.join(map(_holds, tree.parts))})"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from commonplace.base.paths import shown
-from commonplace.index.base import ALL, Scope
+from commonplace.index.base import Scope
 from commonplace.index.postgres.sql import PostgresQuery
 from commonplace.index.sql import AMONG, OF_PASSAGES, SqlVectors
-from commonplace.providers.embedding.base import check_length
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from commonplace.index.base import Floats, Nearest
-    from commonplace.types import Level
+    from commonplace.index.base import Floats
 
 EXACT = 10_000  # vectors of a workspace that are compared one by one
 
@@ -55,20 +52,9 @@ class PostgresVectors(SqlVectors):
     def _is_large(self) -> bool:
         return int(self.file.rows("SELECT count(*) FROM vectors")[0][0]) > EXACT
 
-    def ready(self, *scopes: Scope, struck: bool = False) -> tuple[Nearest, Level]:
-        """Prepare a question; see `index.base.VectorStore`."""
-
-        def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
-            check_length(vector, self.length, shown(self.file.path))
-            large = self._is_large
-            each = (self._nearest(vector, limit, scope, struck, large) for scope in scopes or (ALL,))
-            return sorted(set().union(*each), key=lambda pair: (-pair[1], pair[0]))
-
-        return nearest, self.level()
-
-    def _nearest(
-        self, vector: Floats, limit: int, scope: Scope, struck: bool, large: bool
-    ) -> list[tuple[int, float]]:
+    def nearest(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+        """Return the nearest passages of a scope, by the index over vectors where there are many."""
+        large = self._is_large
         query, n = PostgresQuery(), len(vector)
         # As the index over vectors is made, or not: its condition would mislead the planner of a full scan.
         column, usable = "v.vector", "v.vector IS NOT NULL"

@@ -83,7 +83,6 @@ class SqliteIndex(SqlIndex):
         self.lock = fork.renewed(threading.RLock())
         self.meta, self.vectors = Meta(self), SqliteVectors(self)
         self._unnoted = 0  # changes that do not count for `version`: those of the meta table
-        self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
         try:
             with self.translated():
                 self._check_identity()
@@ -187,11 +186,8 @@ class SqliteIndex(SqlIndex):
 
     def struck(self) -> frozenset[int]:
         """Return the ids of struck passages; remembered until a change."""
-        version = self.version
-        if self._struck[0] != version:
-            rows = self.rows(f"SELECT id FROM passages WHERE {schema.STRUCK}")
-            self._struck = (version, frozenset(row[0] for row in rows))
-        return self._struck[1]
+        sql = f"SELECT id FROM passages WHERE {schema.STRUCK}"
+        return self.remembered("struck", lambda: frozenset(row[0] for row in self.rows(sql)))
 
     def query(self) -> SqliteQuery:
         """Return an empty query."""

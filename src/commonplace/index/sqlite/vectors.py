@@ -73,11 +73,11 @@ class SqliteVectors(SqlVectors):
         holds the matrix and touches the index no more, so it may run at the same time as a full-text query.
         """
         self._asked += 1
-        level, scopes = self.level(), scopes or (ALL,)
+        level = self.level()
         if level == 0 and self._asked == 1 and self._loaded is None:
-            return lambda vector, limit: self._scan(vector, limit, scopes, struck), 0
+            return super().ready(*scopes, struck=struck)
         loaded, place = self._load(), shown(self.file.path)
-        matrix, covered = loaded.matrix, [self._mask(loaded, scope, struck) for scope in scopes]
+        matrix, covered = loaded.matrix, [self._mask(loaded, scope, struck) for scope in scopes or (ALL,)]
 
         def nearest(vector: Floats, limit: int) -> list[tuple[int, float]]:
             check_length(vector, matrix.rows.shape[1] if len(matrix.ids) else 0, place)
@@ -107,13 +107,8 @@ class SqliteVectors(SqlVectors):
         sql = f"SELECT p.id, v.vector {OF_PASSAGES} WHERE {some}"
         return list(self.file.rows(sql, (length, json.dumps(list(passages)))))
 
-    def _scan(
-        self, vector: Floats, limit: int, scopes: Sequence[Scope], struck: bool
-    ) -> list[tuple[int, float]]:
-        pairs = (pair for scope in scopes for pair in self._scan_one(vector, limit, scope, struck))
-        return sorted(set(pairs), key=lambda pair: (-pair[1], pair[0]))
-
-    def _scan_one(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+    def nearest(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+        """Return the nearest passages of a scope, compared by the extension."""
         query = self.file.query()
         join = f"JOIN notes n ON n.id = s.note_id AND {query.where(scope)}" if scope.conditions else ""
         gone = 0 if struck else len(self.file.struck())  # these may be among the nearest
@@ -122,16 +117,13 @@ class SqliteVectors(SqlVectors):
         some = join or "staging" in self.file.meta
         used = f"AND id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
         asked = quantize(vector[None])[0].tobytes()
-        rows = self.file.rows(
+        return list(self.file.rows(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(:asked)) AS distance"
             f" FROM vectors WHERE length(vector) = :n {used} ORDER BY distance, id LIMIT :most)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
             f" {join} {stands} ORDER BY top.distance, s.id LIMIT :limit",
             {**query.bound, "asked": asked, "n": len(asked), "most": limit + gone, "limit": limit},
-        )
-        if not rows:
-            check_length(vector, self.length, shown(self.file.path))
-        return [(int(passage), float(cosine)) for passage, cosine in rows]
+        ))  # fmt: skip
 
     # --- the matrix ---------------------------------------------------------------------------------
 
