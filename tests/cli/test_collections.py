@@ -62,7 +62,7 @@ def test_an_excluded_collection_is_found_only_when_it_is_named(run: Run, docs: P
     assert not json.loads(run("collection", "show", "docs", "--format", "json").stdout)["include_by_default"]
     run("collection", "include", "docs")
     assert found(run, "deploy") == {"memory", "docs"}
-    run("collection", "include", "docs", "--off")
+    run("collection", "exclude", "docs")
     assert found(run, "deploy") == {"memory"}
     assert run("collection", "exclude", "none").exit_code == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from commonplace import config
 from commonplace.base.errors import ConfigError
-from tests.cli.conftest import Run, command, environment
+from tests.cli.conftest import Run
 from tests.places import settings_file
 
 WRONG = "[search]\nlimit = 'x'\n"
@@ -36,25 +35,6 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def kept(name: str = "config.rejected.toml") -> Path:
     return config.user_file().parent / name
-
-
-def test_a_new_file_begins_with_every_key(run: Run, editor: Path) -> None:
-    (editor / "text").write_text("[search]\nlimit = 7\n")
-    assert run("config", "edit").stdout == f"wrote {config.user_file()}\n"
-    seen = (editor / "seen").read_text()
-    for key in config.KEYS:
-        assert f"# {key.doc}\n# {key.name.partition('.')[2]} =" in seen
-    assert "# limit = 10" in seen
-    assert run("config", "get", "search.limit").stdout == "7\n"
-
-
-def test_that_file_changes_nothing_as_it_is(run: Run, editor: Path) -> None:
-    before = run("config", "list", "--origin").stdout
-    run("config", "edit")
-    (editor / "text").write_bytes((editor / "seen").read_bytes() + b"\n")
-    assert run("config", "edit").exit_code == 0
-    assert config.user_file().exists()
-    assert run("config", "list", "--origin").stdout == before
 
 
 def test_every_byte_of_an_edited_text_is_kept(run: Run, editor: Path) -> None:
@@ -138,41 +118,3 @@ def test_an_editor_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert done.exit_code == 1
     assert "no-such-editor-anywhere" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def on_a_terminal(workspace: Path, answers: str) -> tuple[int, str]:
-    """Edit with standard input on a terminal where somebody types; return the exit code and all that was said."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        command("-w", workspace, "config", "edit"),
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment(TERM="dumb"),
-    ) as process:
-        os.close(theirs)
-        os.write(ours, answers.encode())
-        said, _ = process.communicate(timeout=60)
-        os.close(ours)
-    return process.returncode, said.decode()
-
-
-class TestOnATerminal:
-    def test_a_refused_text_can_be_mended_at_once(self, workspace: Path, editor: Path) -> None:
-        (editor / "text1").write_text(WRONG)
-        (editor / "text2").write_text("[search]\nlimit = 6\n")
-        code, said = on_a_terminal(workspace, "y\n")
-        assert (code, f"wrote {config.user_file()}" in said) == (0, True)
-        assert "search.limit: 'x'" in said
-        assert (editor / "seen").read_text() == WRONG
-        assert config.load(workspace).search.limit == 6
-        assert not kept().exists()
-
-    @pytest.mark.parametrize("answer", ["n\n", "y\n"], ids=["no", "yes, and then saved nothing"])
-    def test_a_text_that_is_given_up_is_kept(self, workspace: Path, editor: Path, answer: str) -> None:
-        (editor / "text").write_text(WRONG)
-        code, said = on_a_terminal(workspace, answer)
-        assert (code, f"your text is kept in {kept()}" in said) == (1, True)
-        assert kept().read_text() == WRONG
-        assert not config.user_file().exists()

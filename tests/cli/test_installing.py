@@ -109,7 +109,6 @@ def test_without_a_workspace_it_says_how_to_make_one(notes: Path, private_home: 
         (("install", "emacs"), 1, "there are claude-code, codex"),
         (("install", "nanobot", "--project"), 1, "--user"),
         (("install", "cursor", "--name", "a b"), 1, "letters, digits"),
-        (("install", "cursor", "--plugin", "x"), 1, "claude-code"),
         (("uninstall", "cursor"), 3, "nothing of this memory"),
         (("uninstall", "generic"), 1, "any other client"),
     ],
@@ -123,22 +122,6 @@ def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], code: int, told
 def test_any_other_client_is_shown_what_to_paste(notes: Path) -> None:
     said = json.loads(call("-w", str(notes), "install", "generic").stdout)
     assert said["mcpServers"]["memory"]["args"][-5:] == ["-w", str(notes), "--agent", "generic", "mcp"]
-
-
-def test_a_plugin_is_a_folder_with_its_manifest(notes: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "plugin"
-    done = call("-w", str(notes), "install", "claude-code", "--plugin", str(folder))
-    assert done.exit_code == 0
-    manifest = json.loads((folder / ".claude-plugin" / "plugin.json").read_text())
-    assert manifest["name"] == "commonplace"
-    assert "Stop" in json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"]
-    assert "memory" in json.loads((folder / ".mcp.json").read_text())["mcpServers"]
-    assert (folder / "skills" / "commonplace" / "SKILL.md").exists()
-    assert call("-w", str(notes), "install", "claude-code", "--plugin", str(folder)).exit_code == 0
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "file").write_text("mine")
-    refused = call("-w", str(notes), "install", "claude-code", "--plugin", str(tmp_path / "other"))
-    assert (refused.exit_code, "not empty" in refused.stderr) == (1, True)
 
 
 # --- the skill -----------------------------------------------------------------------------------------

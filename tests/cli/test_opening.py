@@ -36,12 +36,11 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- edited -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["edit", "open"])
-def test_what_changed_is_said_and_found(run: Run, workspace: Path, editor: Path, command: str) -> None:
+def test_what_changed_is_said_and_found(run: Run, workspace: Path, editor: Path) -> None:
     run("sync")
     note = workspace / "memory" / "2026-02-14.md"
     (editor / "text").write_text("# 2026-02-14\n\n- Snow on the 山.\n- And sun.\n")
-    result = run(command, "memory/2026-02-14.md:3")
+    result = run("open", "memory/2026-02-14.md:3")
     assert result.exit_code == 0, result.stderr
     assert (editor / "seen").read_text() == repr(["--mine", str(note)])
     assert "-- Nothing but rain." in result.stdout
@@ -53,7 +52,7 @@ def test_what_changed_is_said_and_found(run: Run, workspace: Path, editor: Path,
 
 def test_nothing_changed_is_said_and_nothing_written(run: Run, workspace: Path, editor: Path) -> None:
     before = (workspace / "MEMORY.md").stat().st_mtime_ns
-    result = run("edit", "MEMORY.md")
+    result = run("open", "MEMORY.md")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "MEMORY.md: nothing was changed" in result.stderr
     assert (workspace / "MEMORY.md").stat().st_mtime_ns == before
@@ -61,14 +60,14 @@ def test_nothing_changed_is_said_and_nothing_written(run: Run, workspace: Path, 
 
 def test_an_editor_that_fails_ends_with_1(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", f"{shlex.quote(sys.executable)} -c 'raise SystemExit(3)'")
-    result = run("edit", "MEMORY.md")
+    result = run("open", "MEMORY.md")
     assert result.exit_code == 1
     assert "ended with 3" in result.stderr
 
 
 def test_many_lines_are_counted_and_not_shown(run: Run, workspace: Path, editor: Path) -> None:
     (editor / "text").write_text("- A line.\n" * 400)
-    result = run("edit", "MEMORY.md")
+    result = run("open", "MEMORY.md")
     assert result.stdout == ""
     assert "MEMORY.md: 400 lines added, 5 removed" in result.stderr
 
@@ -87,7 +86,7 @@ def test_what_the_editor_saved_over_is_put_back_after_a_yes(
 
     monkeypatch.setattr(editors, "run", write)
     monkeypatch.setattr(session, "can_ask", lambda **_: bool(answer))
-    result = run("edit", "MEMORY.md", input=f"{answer}\n")
+    result = run("open", "MEMORY.md", input=f"{answer}\n")
     assert "the editor saved over what was written meanwhile" in result.stderr
     assert "+- The gate is green." in result.stdout
     text = (workspace / "MEMORY.md").read_text()
@@ -110,7 +109,7 @@ def test_a_note_that_is_gone_is_said_and_what_was_written_meanwhile_kept(
         return 0
 
     monkeypatch.setattr(editors, "run", delete)
-    result = run("edit", "MEMORY.md")
+    result = run("open", "MEMORY.md")
     assert result.exit_code == 1
     assert "no note is left there" in result.stderr
     _, command = result.stderr.split("`commonplace restore ")
@@ -124,14 +123,14 @@ def test_a_note_of_a_collection_is_edited_where_it_lies(run: Run, tmp_path: Path
     note.write_text("# 标题\n\n- 一。\n")
     run("collection", "add", str(tmp_path / "资料"), "--name", "papers")
     (editor / "text").write_text("# 标题\n\n- 二。\n")
-    assert run("edit", "papers/x y.md").exit_code == 0
+    assert run("open", "papers/x y.md").exit_code == 0
     assert note.read_text() == "# 标题\n\n- 二。\n"
 
 
 def test_a_hit_is_edited_by_its_number(workspace: Path, editor: Path) -> None:
     on_a_terminal(workspace, "search", "rain")
     (editor / "text").write_text("# 2026-02-14\n\n- Hail.\n")
-    code, shown, errors = ended_on_a_terminal(workspace, "edit", "1")
+    code, shown, errors = ended_on_a_terminal(workspace, "open", "1")
     assert (code, "+- Hail." in shown) == (0, True), errors
     assert (workspace / "memory" / "2026-02-14.md").read_text().endswith("- Hail.\n")
 
@@ -143,9 +142,8 @@ def test_no_other_file_is_opened(run: Run, workspace: Path, editor: Path, refere
     (workspace.parent / "outside.md").write_text("secret\n")
     settings_file(workspace).write_text("")
     (workspace / "link.md").symlink_to(workspace.parent / "outside.md")
-    for command in ("edit", "open"):
-        result = run(command, reference)
-        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1), reference
+    result = run("open", reference)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1), reference
     assert not (editor / "seen").exists()
 
 
@@ -162,22 +160,17 @@ def transcript(run: Run, tmp_path: Path) -> str:
 
 
 def test_a_transcript_is_shown_and_not_edited(program: Program, editor: Path, transcript: str) -> None:
-    refused = program("edit", transcript)
-    assert (refused.returncode, refused.stdout) == (1, b"")
-    assert (
-        b"a transcript, which only the program that writes it changes; `commonplace open` shows it"
-        in refused.stderr
-    )
     shown = program("open", transcript, PAGER="cat")
     assert (shown.returncode, b"Which tea?" in shown.stdout) == (0, True)
+    assert b"a transcript, which only the program that writes it changes, so it is only shown" in shown.stderr
     assert not (editor / "seen").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everything")
 def test_a_note_that_may_not_be_written_is_shown(program: Program, workspace: Path, editor: Path) -> None:
     (workspace / "MEMORY.md").chmod(0o444)
-    assert b"you may not write it" in program("edit", "MEMORY.md").stderr
-    assert b"white tea" in program("open", "MEMORY.md", PAGER="cat").stdout
+    shown = program("open", "MEMORY.md", PAGER="cat")
+    assert (b"you may not write it" in shown.stderr, b"white tea" in shown.stdout) == (True, True)
 
 
 def test_a_limited_agent_opens_no_editor(program: Program, workspace: Path, editor: Path) -> None:
@@ -186,8 +179,7 @@ def test_a_limited_agent_opens_no_editor(program: Program, workspace: Path, edit
     file = config.user_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('[agents.guest]\nreads = ["here"]\n')
-    for command in ("edit", "open"):
-        refused = program("--agent", "guest", command, "MEMORY.md")
-        assert (refused.returncode, refused.stdout) == (1, b"")
-        assert b"agent 'guest' opens no editor" in refused.stderr
+    refused = program("--agent", "guest", "open", "MEMORY.md")
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"agent 'guest' opens no editor" in refused.stderr
     assert not (editor / "seen").exists()

@@ -39,7 +39,7 @@ def program(path: Path, script: str = f'exec "{sys.executable}" -P -m commonplac
 def install(client: str, command: str, notes: Path, project: Path, scope: Scope = "user") -> None:
     door = entries.door([command], notes, client, "memory")
     site = installing.site(os.environ, project)
-    installing.install(edits.of(installing.find(client), scope, site, door), os.environ)
+    installing.carry_out(edits.of(installing.find(client), scope, site, door), os.environ)
 
 
 def examined(project: Path) -> list[Finding]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,14 @@ from tests.cli.conftest import environment
 from tests.clients.test_installing import files_below, made
 from tests.clients.test_installing import site as site
 
-SETTINGS = '{"permissions": {"allow": []},   "model": "x"}\n'
+SETTINGS = '{"permissions": {"allow": []}, "model": "x"}\n'
 SERVERS = '{\n  "oauthAccount": "yours"\n}'
+
+
+def said(home: Path) -> dict[str, object]:
+    """Every file and what it says; temporary files are none."""
+    found = {name: data for name, data in files_below(home).items() if not name.endswith(".tmp")}
+    return {name: json.loads(data) if name.endswith(".json") else data for name, data in found.items()}
 
 
 @pytest.fixture
@@ -31,22 +38,17 @@ def settings(site: Site) -> dict[str, bytes]:
     return files_below(site.home)
 
 
-def traces(site: Site) -> dict[str, str]:
-    return {path.name: path.read_text() for path in files.Ledger(site.environ).root.glob("*.json")}
-
-
 def test_a_file_that_cannot_be_made_leaves_the_others_as_they_were(
     site: Site, settings: dict[str, bytes]
 ) -> None:
     (site.home / ".claude" / "skills").write_text("a file in the place of a folder")
     before = files_below(site.home)
     with pytest.raises(NoteUnreadable, match=r"SKILL\.md: .*; all files are as they were$"):
-        installing.install(made(site), site.environ)
+        installing.carry_out(made(site), site.environ)
     assert files_below(site.home) == before
-    assert traces(site) == {}
     (site.home / ".claude" / "skills").unlink()
-    installing.install(made(site), site.environ)
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert files_below(site.home) == settings
 
 
@@ -55,30 +57,27 @@ def test_a_first_install_that_fails_leaves_no_file_and_no_folder(site: Site) -> 
     with pytest.raises(NoteUnreadable, match=r"settings\.json: .*; all files are as they were$"):
         _with_a_small_disk(site, "install", 1000)
     assert files_below(site.home) == before
-    assert traces(site) == {}
 
 
 def test_a_full_disk_leaves_an_older_install_as_it_was(site: Site, settings: dict[str, bytes]) -> None:
-    installing.install(made(site, program="/opt/old/commonplace"), site.environ)
-    before, noted = files_below(site.home), traces(site)
+    installing.carry_out(made(site, program="/opt/old/commonplace"), site.environ)
+    before = files_below(site.home)
     with pytest.raises(NoteUnreadable, match=r"SKILL\.md: .*; all files are as they were$"):
         _with_a_small_disk(site, "install", 1500)
     assert files_below(site.home) == before
-    assert traces(site) == noted
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert files_below(site.home) == settings
 
 
 def test_an_uninstall_that_fails_takes_nothing_out(site: Site, settings: dict[str, bytes]) -> None:
     padded = json.dumps({"padding": "x" * 40_000})
     (site.home / ".claude.json").write_text(padded)
-    installing.install(made(site), site.environ)
-    before, noted = files_below(site.home), traces(site)
+    installing.carry_out(made(site), site.environ)
+    before = files_below(site.home)
     with pytest.raises(NoteUnreadable, match=r"\.claude\.json: .*; all files are as they were$"):
         _with_a_small_disk(site, "uninstall", 30_000)
     assert files_below(site.home) == before
-    assert traces(site) == noted
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert (site.home / ".claude.json").read_text() == padded
 
 
@@ -105,7 +104,7 @@ def carry_out(what: str, home: Path, project: Path, size: int) -> None:
     steps = made(place)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     try:
-        getattr(installing, what)(steps, place.environ)
+        installing.carry_out(steps, place.environ, remove=what == "uninstall")
     except NoteUnreadable as error:
         print(f"{error.path}\n{error.reason}", flush=True)
         os._exit(3)
@@ -117,28 +116,28 @@ def test_what_somebody_changes_meanwhile_is_not_given_back_and_is_named(
     (site.home / ".claude" / "skills").write_text("a file in the place of a folder")
     real = files.restore
 
-    def late(edit: files.Edit, ledger: files.Ledger, done: files.Done) -> bool:
+    def late(edit: files.Edit, environ: Mapping[str, str], done: files.Done) -> bool:
         if edit.path.name == ".claude.json":
             edit.path.write_text(edit.path.read_text().replace("yours", "theirs"))
-        return real(edit, ledger, done)
+        return real(edit, environ, done)
 
     monkeypatch.setattr(files, "restore", late)
     with pytest.raises(NoteUnreadable, match=r"\.claude\.json could not be given back; call this again"):
-        installing.install(made(site), site.environ)
+        installing.carry_out(made(site), site.environ)
     assert "theirs" in (site.home / ".claude.json").read_text()
     assert (site.home / ".claude" / "settings.json").read_text() == SETTINGS
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert (site.home / ".claude.json").read_text() == SERVERS.replace("yours", "theirs")
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.clients.test_halfway import files_below, installing, made, traces
+from tests.clients.test_halfway import files_below, installing, made, said
 home, project, what, repeat, stride = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:5], int(sys.argv[5])
 place = installing.site({"HOME": str(home), "USERPROFILE": str(home), "PATH": ""}, project)
 old, new = made(place, program="/opt/old/commonplace"), made(place)
-before, left = files_below(home), 0
+before, left = said(home), 0
 os.fsync = lambda descriptor: None  # a kill cuts no power
 
 def die():
@@ -160,19 +159,18 @@ for name in ("replace", "rename", "link", "unlink", "mkdir", "rmdir"):
     fatal(name)
 for step in range(1, 400, stride):
     if what != "install":
-        installing.install(old, place.environ)
+        installing.carry_out(old, place.environ)
     child = os.fork()
     if not child:
         left = step
-        (installing.uninstall if what == "uninstall" else installing.install)(new, place.environ)
+        installing.carry_out(new, place.environ, remove=what == "uninstall")
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if repeat == "install":
-        installing.install(new, place.environ)
+        installing.carry_out(new, place.environ)
         assert b"/opt/bin/commonplace" in files_below(home)[".claude/settings.json"], step
-    installing.uninstall(new, place.environ)
-    assert files_below(home) == before, (step, files_below(home))
-    assert traces(place) == {}, step
+    installing.carry_out(new, place.environ, remove=True)
+    assert said(home) == before, (step, files_below(home))
     if not os.WIFSIGNALED(status):
         assert status == 0, step
         break

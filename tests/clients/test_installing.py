@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
-from commonplace.clients import edits, entries, installing, strict
+from commonplace.clients import edits, entries, installing, strict, toml
 from commonplace.clients.entries import Door
-from commonplace.clients.files import KEPT_DAYS, Edit, Ledger
+from commonplace.clients.files import KEPT_DAYS, Edit
 from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
 from tests.clients.settings import client_settings
 
@@ -54,11 +54,10 @@ def files_below(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(("target", "scope"), EVERYWHERE)
 def test_every_client_gets_what_it_reads_and_loses_it_again(target: Target, scope: Scope, site: Site) -> None:
     before = files_below(site.folder(scope))
-    outcomes = installing.install(made(site, target, scope), site.environ)
-    assert all(outcome.changed for outcome in outcomes)
+    steps = made(site, target, scope)
+    assert len(installing.carry_out(steps, site.environ)) == len(steps)
     installed = files_below(site.folder(scope))
-    again = installing.install(made(site, target, scope), site.environ)
-    assert not any(outcome.changed for outcome in again)
+    assert installing.carry_out(steps, site.environ) == []
     assert files_below(site.folder(scope)) == installed
     found = {
         one.edit.what: one.ours
@@ -67,29 +66,33 @@ def test_every_client_gets_what_it_reads_and_loses_it_again(target: Target, scop
     }
     assert found["server"] == {"memory": door(target).argv("mcp")}
     assert set(found.get("hooks", {})) == {hook.event for hook in target.events}
-    assert all(outcome.changed for outcome in installing.uninstall(made(site, target, scope), site.environ))
+    assert len(installing.carry_out(steps, site.environ, remove=True)) == len(steps)
     assert files_below(site.folder(scope)) == before
 
 
 @given(client_settings(), client_settings())
-def test_any_settings_are_given_back_byte_for_byte(private_home: Path, servers: str, hooks: str) -> None:
+def test_of_any_settings_all_that_is_not_ours_stays(private_home: Path, servers: str, hooks: str) -> None:
     site = installing.site({"HOME": str(private_home), "PATH": ""}, private_home)
     paths = private_home / ".claude.json", private_home / ".claude" / "settings.json"
     paths[1].parent.mkdir(exist_ok=True)
     for path, text in zip(paths, (servers, hooks), strict=True):
         path.write_bytes(text.encode())
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     once = [path.read_bytes() for path in paths]
-    assert not any(outcome.changed for outcome in installing.install(made(site), site.environ))
+    assert installing.carry_out(made(site), site.environ) == []
     assert [path.read_bytes() for path in paths] == once
     for path, text in zip(paths, (servers, hooks), strict=True):
         assert without_ours(strict.value(path.read_text("utf-8"))) == without_empty(strict.value(text))
-    installing.install(made(site, program="/usr/local/bin/commonplace"), site.environ)  # an upgrade
+    installing.carry_out(made(site, program="/usr/local/bin/commonplace"), site.environ)  # an upgrade
     assert [path.read_bytes() for path in paths] == [
         data.replace(b"/opt/bin", b"/usr/local/bin") for data in once
     ]
-    installing.uninstall(made(site), site.environ)
-    assert [path.read_bytes() for path in paths] == [servers.encode(), hooks.encode()]
+    installing.carry_out(made(site), site.environ, remove=True)
+    for path, text in zip(paths, (servers, hooks), strict=True):
+        left = path.read_text("utf-8") if path.exists() else ""
+        assert without_empty(strict.value(left)) == without_empty(strict.value(text))
+        kept = site_backups(private_home)
+        assert not text.strip() or text.encode() in kept
 
 
 @given(client_settings())
@@ -98,12 +101,18 @@ def test_what_others_write_meanwhile_is_kept(private_home: Path, text: str) -> N
     path = private_home / ".claude" / "settings.json"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(text.encode())
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     path.write_bytes(strict.assign(path.read_bytes().decode(), ("theirs",), {"a": [1]}).encode())
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert without_empty(strict.value(path.read_bytes().decode())) == without_empty(
         {**strict.value(text), "theirs": {"a": [1]}}
     )
+
+
+def site_backups(home: Path) -> list[bytes]:
+    """The former versions that are kept."""
+    folder = home / ".config" / "commonplace" / "clients" / "backups"
+    return [path.read_bytes() for path in folder.glob("*")] if folder.exists() else []
 
 
 def without_ours(value: object) -> object:
@@ -139,7 +148,7 @@ def test_hooks_of_others_at_the_same_event_stay(site: Site) -> None:
     path.parent.mkdir()
     theirs = {"Stop": [{"hooks": [{"type": "command", "command": "notify-send done"}]}], "Other": []}
     path.write_text(json.dumps({"hooks": theirs, "model": "opus"}, indent=4))
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     said = json.loads(path.read_text())
     assert said["hooks"]["Stop"][0] == theirs["Stop"][0]
     command = said["hooks"]["Stop"][1]["hooks"][0]["command"]
@@ -152,7 +161,7 @@ def test_hooks_of_others_at_the_same_event_stay(site: Site) -> None:
         "hook",
     ]
     path.write_text(json.dumps(said, indent=1))  # somebody else writes the file anew
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert json.loads(path.read_text()) == {"hooks": theirs, "model": "opus"}
 
 
@@ -163,7 +172,7 @@ def test_a_hook_in_a_group_of_others_is_taken_out_alone(site: Site) -> None:
     path.write_text(
         json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}, ours]}]}})
     )
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert json.loads(path.read_text()) == {
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
     }
@@ -174,16 +183,16 @@ def test_another_server_of_that_name_is_not_replaced(site: Site) -> None:
     path.write_text('{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}')
     before = path.read_bytes()
     with pytest.raises(ConfigError, match=r"\.claude\.json.*'memory'.*--name"):
-        installing.install(made(site), site.environ)
+        installing.carry_out(made(site), site.environ)
     assert path.read_bytes() == before
     assert not (site.home / ".claude").exists()  # nothing is done by half
-    installing.install(made(site, name="notes"), site.environ)
+    installing.carry_out(made(site, name="notes"), site.environ)
     assert set(json.loads(path.read_text())["mcpServers"]) == {"memory", "notes"}
 
 
 def test_another_name_moves_the_server(site: Site) -> None:
-    installing.install(made(site), site.environ)
-    installing.install(made(site, name="notes"), site.environ)
+    installing.carry_out(made(site), site.environ)
+    installing.carry_out(made(site, name="notes"), site.environ)
     assert set(json.loads((site.home / ".claude.json").read_text())["mcpServers"]) == {"notes"}
 
 
@@ -192,7 +201,7 @@ def test_a_skill_of_somebody_else_is_not_replaced(site: Site) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: commonplace-book\ndescription: mine\n---\n")
     with pytest.raises(ConfigError, match="another skill"):
-        installing.install(made(site), site.environ)
+        installing.carry_out(made(site), site.environ)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +225,7 @@ def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(
     path.write_bytes(data)
     before = files_below(site.home)
     with pytest.raises(ConfigError, match=re.escape(place)) as error:
-        installing.install(made(site), site.environ)
+        installing.carry_out(made(site), site.environ)
     assert str(path) in str(error.value)
     assert files_below(site.home) == before
 
@@ -228,16 +237,16 @@ def test_modes_are_kept_and_former_versions_are_their_owners_alone(site: Site) -
     path = site.home / ".claude.json"
     path.write_text('{"oauthAccount": "secret"}')
     path.chmod(0o640)
-    [kept, *_] = [one.backup for one in installing.install(made(site), site.environ)]
+    [backup, *_] = [one.backup for one in installing.carry_out(made(site), site.environ)]
     assert path.stat().st_mode & 0o777 == 0o640
-    assert kept is not None
+    kept = Path(backup)
     assert kept.read_text() == '{"oauthAccount": "secret"}'
     assert kept.stat().st_mode & 0o777 == 0o600
     assert (site.home / ".claude" / "settings.json").stat().st_mode & 0o777 == 0o600
     old = (KEPT_DAYS + 1) * 86_400
     os.utime(kept, (kept.stat().st_mtime - old,) * 2)
     path.write_text("{}")
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     assert not kept.exists()
 
 
@@ -247,23 +256,24 @@ def test_links_inside_the_home_are_followed_and_others_are_not(site: Site, tmp_p
     (dotfiles / "settings.json").write_text("{}")
     (site.home / ".claude").mkdir()
     (site.home / ".claude" / "settings.json").symlink_to(dotfiles / "settings.json")
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     assert (site.home / ".claude" / "settings.json").is_symlink()
     assert "hooks" in json.loads((dotfiles / "settings.json").read_text())
-    installing.uninstall(made(site), site.environ)
+    installing.carry_out(made(site), site.environ, remove=True)
     assert (dotfiles / "settings.json").read_text() == "{}"
     (site.home / ".claude" / "settings.json").unlink()
     (site.home / ".claude").rmdir()
     (site.home / ".claude").symlink_to(dotfiles)
-    installing.install(made(site), site.environ)
+    installing.carry_out(made(site), site.environ)
     assert (dotfiles / "skills" / "commonplace" / "SKILL.md").exists()
-    installing.uninstall(made(site), site.environ)
-    assert os.listdir(dotfiles) == ["settings.json"]
+    installing.carry_out(made(site), site.environ, remove=True)
+    assert not (dotfiles / "skills" / "commonplace" / "SKILL.md").exists()
+    assert (dotfiles / "settings.json").read_text() == "{}"
     outside = tmp_path / "outside.json"
     outside.write_text("{}")
     (site.project / ".mcp.json").symlink_to(outside)
     with pytest.raises(NoteUnreadable, match="symlink"):
-        installing.install(made(site, scope="project"), site.environ)
+        installing.carry_out(made(site, scope="project"), site.environ)
     assert outside.read_text() == "{}"
     assert not (site.project / ".claude").exists()
 
@@ -272,21 +282,11 @@ def test_a_variable_leads_elsewhere(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
     moved = Site(site.home, site.project, {**site.environ, "CLAUDE_CONFIG_DIR": str(folder)})
     folder.mkdir()
-    installing.install(made(moved), moved.environ)
+    installing.carry_out(made(moved), moved.environ)
     names = {"settings.json", ".claude.json", "skills", "skills/commonplace", "skills/commonplace/SKILL.md"}
     assert files_below(folder).keys() == names
-    installing.uninstall(made(moved), moved.environ)
+    installing.carry_out(made(moved), moved.environ, remove=True)
     assert files_below(folder).keys() == set()
-
-
-def test_without_the_note_of_what_was_done_ours_is_still_taken_out(site: Site) -> None:
-    path = site.home / ".claude.json"
-    path.write_text('{\n  "a": 1\n}\n')
-    installing.install(made(site), site.environ)
-    for note in Ledger(site.environ).root.glob("*.json"):
-        note.write_text("{}")
-    installing.uninstall(made(site), site.environ)
-    assert path.read_text() == '{\n  "a": 1\n}\n'
 
 
 def test_concurrent_edits_lose_nothing(site: Site) -> None:
@@ -297,7 +297,7 @@ def test_concurrent_edits_lose_nothing(site: Site) -> None:
     def enter(number: int) -> None:
         try:
             for name in ("one", "two"):
-                installing.install(made(site, name=f"{name}{number}"), site.environ)
+                installing.carry_out(made(site, name=f"{name}{number}"), site.environ)
         except CommonplaceError as error:
             failures.append(error)
 
@@ -308,8 +308,8 @@ def test_concurrent_edits_lose_nothing(site: Site) -> None:
         thread.join()
     assert failures == []
     assert len(json.loads(path.read_text())["mcpServers"]) == 1
-    installing.uninstall(made(site), site.environ)
-    assert path.read_text() == "{}"
+    installing.carry_out(made(site), site.environ, remove=True)
+    assert not path.exists()
 
 
 @given(st.lists(st.text(max_size=8), max_size=8))
@@ -366,12 +366,13 @@ def test_a_diff_shows_what_is_ours_and_of_others_no_value(line: str, site: Site)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         former, newer = made(site, target), made(site, target, program="/new/bin/commonplace")
-        entered = installing.diff(former, installing.preview(former, site.environ))
-        installing.install(former, site.environ)
-        updated = installing.diff(newer, installing.preview(newer, site.environ))
-        taken = installing.diff(newer, installing.preview(newer, site.environ, remove=True))
-        installing.uninstall(former, site.environ)
-        assert path.read_text() == text
+        entered = installing.diff(former, installing.preview(former))
+        installing.carry_out(former, site.environ)
+        updated = installing.diff(newer, installing.preview(newer))
+        taken = installing.diff(newer, installing.preview(newer, remove=True))
+        installing.carry_out(former, site.environ, remove=True)
+        form = strict if target is cursor else toml
+        assert form.value(path.read_text()) == form.value(text)
         for shown in (entered, updated, taken):
             assert not [one for one in (SECRET, "123456") if one in shown], shown
         assert [one for one in (entered, updated, taken) if "/home/you/my notes" not in one] in (

@@ -1,4 +1,4 @@
-"""What is forgotten while `commonplace edit` has its note open stays in no copy of ours; struck words are no facts."""
+"""What is forgotten while `commonplace open` has its note open stays in no copy of ours; struck words are no facts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_no_copy_keeps_what_was_forgotten_while_an_editor_was_open(
     script = tmp_path / "editor.py"
     script.write_text(EDITOR.format(folder=str(owner.folder), steps=STEPS[name]))
     owner.environment["EDITOR"] = f"{sys.executable} {script}"
-    owner.run("edit", day)
+    owner.run("open", day)
     if "forget();" in STEPS[name]:  # the editor has brought the line back
         assert "Zorvexqui" in owner.read(day)
         owner.ok("forget", "--person", "Zorvexqui", "--yes")

@@ -5,30 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from commonplace.actions.action import Action, Call, Param, Shown
 from commonplace.actions.schema import flag, text
 from commonplace.base import paths
 from commonplace.base.errors import PreviewOutdated
 from commonplace.clients import edits, installing
-from commonplace.clients.files import KEPT_DAYS
+from commonplace.clients.installing import Outcome
 from commonplace.clients.table import Scope
-from commonplace.render import count
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCOPE: Scope = "user"  # settings of a project are for who is in its folder: `install --project`
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A file of a client: our entry in it, its path, and the path of its former version."""
-
-    what: str
-    path: str
-    backup: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +24,7 @@ class Entered:
     client: str
     diff: str
     starts: str = ""
-    changed: tuple[Rewritten, ...] = ()
+    changed: tuple[Outcome, ...] = ()
     by_hand: str = ""
 
 
@@ -47,27 +33,22 @@ def _install(call: Call) -> Shown:
     target = installing.find(call.values["client"])
     door = installing.door(root, target.name)
     steps = edits.of(target, SCOPE, installing.site(os.environ, root), door)
-    changes = installing.preview(steps, os.environ, remove=remove)
+    changes = installing.preview(steps, remove=remove)
     named = [replace(one, path=paths.shown(f"/{one.path}")) for one in changes]
     starts = "" if remove else shlex.join(door.argv("mcp"))
     shown = Entered(target.title, installing.diff(steps, named), starts)
 
     def carry() -> Entered:
-        if installing.preview(steps, os.environ, remove=remove) != changes:
+        if installing.preview(steps, remove=remove) != changes:
             raise PreviewOutdated([paths.shown(one.path) for one in steps])
-        done = (installing.uninstall if remove else installing.install)(steps, os.environ)
+        done = installing.carry_out(steps, os.environ, remove=remove)
         by_hand = "" if remove else (target.by_hand or {}).get(SCOPE, "")
-        files = [Rewritten(one.what, _shown(one.path), _shown(one.backup)) for one in done if one.changed]
-        return replace(shown, changed=tuple(files), by_hand=by_hand)
+        return replace(shown, changed=tuple(done), by_hand=by_hand)
 
     if all(one.before == one.after for one in changes):
         return Shown(shown, None, f"{target.title}: nothing would change")
     title = f"Take this memory out of {target.title}" if remove else f"Give this memory to {target.title}"
     return Shown(shown, carry, title, "Take it out?" if remove else "Write this?", shown.diff)
-
-
-def _shown(path: Path | None) -> str:
-    return paths.shown(path) if path else ""
 
 
 def _told(done: Entered) -> str:
@@ -79,9 +60,7 @@ def _told(done: Entered) -> str:
 
 
 def _beside(done: Entered) -> list[str]:
-    backups = [one.backup for one in done.changed if one.backup]
-    kept = f"{count(len(backups), 'former version')} kept for {KEPT_DAYS} days"
-    return [f"{kept} in {os.path.dirname(backups[0])}"] if backups else []
+    return installing.backups_text(done.changed)
 
 
 INSTALL = Action(

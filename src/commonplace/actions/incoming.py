@@ -49,11 +49,12 @@ def _import(call: Call) -> Shown:
 
     outcome = reports.import_outcome(shown)
     if shown.is_empty and not shown.left_out:
-        outcome = f"{kind.title}: nothing to import was found; looked for was {kind.what}"
+        outcome = f"{kind.title}: nothing found in {paths.shown(found)}; looked for was {kind.what}"
     title, question = f"{kind.title}, {paths.shown(found)}", f"{outcome.partition(': ')[2]}. Write this?"
-    remarks = [*_remarks(shown)] if does or shown.left_out else [outcome]
     listing = partial(reports.import_text, shown)
-    return Shown(shown, carry if does else None, title, question, shown.diff, listing, remarks)
+    if not does:
+        return Shown(shown, None, outcome, text=listing, remarks=[*_remarks(shown)])
+    return Shown(shown, carry, title, question, shown.diff, listing, [*_remarks(shown)])
 
 
 def _remarks(shown: Import) -> Iterator[str]:

@@ -13,8 +13,8 @@ import click
 from commonplace.actions.action import Call
 from commonplace.actions.table import every
 from commonplace.base.errors import AccessDenied, PreviewOutdated
-from commonplace.cli import failures, session
-from commonplace.cli.options import TYPED, WIDEST_HELP, Command, Option, completed, format_of
+from commonplace.cli import failures, progress, session
+from commonplace.cli.options import TYPED, Command, Option, completed, forms_of
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.memory import reviewed
 from commonplace.providers.llm import schemas
@@ -60,7 +60,7 @@ def command(name: str) -> Command | None:
     params += [
         Option(["--dry-run"], is_flag=True, help="Show what would change, and change nothing."),
         Option(["--yes"], is_flag=True, help="Do not ask."),
-        format_of(("text", "json")),
+        *forms_of(("text", "json")),
     ]
     if not action.owner:
         asks = "The session of the agent that asks for it."
@@ -68,7 +68,6 @@ def command(name: str) -> Command | None:
     return Command(
         name, params=params, help=HELP.get(name, action.about), excluding=[("--dry-run", "--yes")],
         callback=click.pass_context(partial(_run, action)),
-        context_settings={"max_content_width": WIDEST_HELP},
     )  # fmt: skip
 
 
@@ -122,7 +121,8 @@ def _run(
     **given: Any,  # noqa: ANN401 - by the schemas of its parameters
 ) -> None:
     by = session.provenance(ctx, of_session)
-    carry_out(ctx, action, _values(ctx, action, given), by, dry_run=dry_run, yes=yes, form=form)
+    values = _values(ctx, action, given)
+    ctx.exit(carry_out(ctx, action, values, by, dry_run=dry_run, yes=yes, form=form)[0])
 
 
 def carry_out(
@@ -134,10 +134,10 @@ def carry_out(
     dry_run: bool = False,
     yes: bool = False,
     form: str = "text",
-) -> None:
-    """Show the outcome of an action, ask if a person is at a terminal, and carry out exactly that.
+) -> tuple[int, Any]:
+    """Show the outcome of an action, ask if a person is at a terminal, carry out exactly that.
 
-    Without a terminal, a final action needs `yes`.
+    Without a terminal, a final action needs `yes`. Return the exit code and the outcome.
     """
     memory, now = session.open_memory(ctx), datetime.now().astimezone()
     if action.owner and by and reviewed(memory, by):
@@ -146,37 +146,42 @@ def carry_out(
         shown = _shown(action, Call(memory, values, by, now))
     except NothingToUndo as error:
         session.note(str(error))
-        ctx.exit(failures.NOTHING_FOUND)
+        return failures.NOTHING_FOUND, None
     _tell_shown(shown, form, memory.settings, dry_run=dry_run)
     if shown.carry is None:
         session.note(shown.title)
-        ctx.exit(failures.NOTHING_FOUND)
+        return failures.NOTHING_FOUND, shown.outcome
     if dry_run:
-        return
+        return 0, shown.outcome
     if shown.question and session.can_ask(yes=yes):
         session.confirm(shown.question)
     elif action.final and not yes:
         again = shlex.join([*ctx.command_path.split(), "--yes", *ctx.meta[TYPED]])
         failures.warn(f"nothing was changed; to do it: {again}")
-        ctx.exit(failures.USAGE)
-    done = shown.carry()
+        return failures.USAGE, shown.outcome
+    with progress.listening():
+        done = shown.carry()
     if further := action.beside(done):
         session.note("\n".join(map(screen.one_line, further)), memory.settings)
     if form == "json":
         session.write(to_json(done))
     else:
         session.note(action.text(done), memory.settings)
-    if action.fails(done):
-        ctx.exit(failures.ERROR)
+    return failures.ERROR if action.fails(done) else 0, done
 
 
 def _tell_shown(shown: Shown, form: str, settings: Settings, *, dry_run: bool) -> None:
-    """Print the outcome of an action; as JSON only if it is not carried out."""
+    """Print the outcome of an action; as JSON only if it is not carried out.
+
+    A diff is printed if it is the only description, or for a dry run.
+    """
     for remark in shown.remarks:
         session.note(screen.one_line(remark))
     if form == "text":
-        session.write_recalled(shown.text(session.look()), settings)
-        session.write_diff(shown.diff, settings)
+        listing = shown.text(session.look())
+        session.write_recalled(listing, settings)
+        if dry_run or not listing:
+            session.write_diff(shown.diff, settings)
     elif dry_run or shown.carry is None:
         session.write(to_json(shown.outcome))
     if dry_run and shown.carry is not None:
@@ -189,7 +194,8 @@ def _shown(action: Action, call: Call) -> Shown:
     A pick is compared by its words: raises PreviewOutdated if its lines hold other ones by now.
     """
     try:
-        return action.show(call)
+        with progress.listening():
+            return action.show(call)
     except StatementNotFound as error:
         near = _picked(error, call)
     shown = action.show(call._replace(values={**call.values, action.params[0].name: near.citation}))

@@ -1,20 +1,17 @@
-"""`completion`: what a shell completes, and the script that makes it ask."""
+"""`completion`: the script by which a shell completes commands and values."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import click
 from click import shell_completion
+from click.shell_completion import CompletionItem
 
 from commonplace.cli import session
-from commonplace.cli.options import command
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from commonplace.cli.options import argument, command
 
 # How to install the script, by shell.
 SHELLS: Mapping[str, str] = {
@@ -41,25 +38,6 @@ _BASH = """\
     done < <(env COMP_WORDS="$line" %(complete_var)s=bash_complete "$1")
 }
 complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
-_FISH = """\
-function %(complete_func)s
-    set -lx %(complete_var)s fish_complete
-    set -lx COMP_WORDS (commandline -cp)
-    set -lx COMP_CWORD (commandline -t)
-    for offer in (%(prog_name)s)
-        set -l parts (string split -m 1 "," -- $offer)
-        switch $parts[1]
-            case dir
-                __fish_complete_directories $parts[2]
-            case file
-                __fish_complete_path $parts[2]
-            case plain
-                echo $parts[2]
-        end
-    end
-end
-complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 """
 
 
@@ -88,20 +66,13 @@ class _Bash(shell_completion.BashComplete):
         return super().format_completion(item)
 
 
-class _Fish(shell_completion.FishComplete):
-    """The script that comes with click cuts an offer and what it means at the second comma."""
-
-    source_template = _FISH
-
-
 def register() -> None:
-    """Let click answer bash and fish so."""
+    """Let click answer bash so."""
     shell_completion.add_completion_class(_Bash)
-    shell_completion.add_completion_class(_Fish)
 
 
 @command("completion")
-@click.argument("shell", type=click.Choice(list(SHELLS)), required=False)
+@argument("shell", type=click.Choice(list(SHELLS)), required=False)
 @click.pass_context
 def completion(ctx: click.Context, shell: str | None) -> None:
     """Print the script by which a shell completes commands, options, notes, collections, agents and keys.

@@ -1,4 +1,4 @@
-"""`doctor`: examines everything that can be wrong, and says what mends it."""
+"""`doctor`: an examination of the installation, with remedies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 from commonplace.base import paths
 from commonplace.base.messages import message
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import command, flag, format_option, option
 from commonplace.config.files import AGENT_VARIABLE
 from commonplace.render import count, screen, to_json
 
@@ -24,31 +24,28 @@ if TYPE_CHECKING:
     from commonplace.render.screen import Look
     from commonplace.types import Finding, State
 
-_MARKS: Mapping[State, tuple[str, str]] = {
-    "ok": ("✓", "green"),
-    "warning": ("!", "warning"),
-    "wrong": ("✗", "red"),
-    "skipped": ("-", "dim"),
+# Of each state, the worst first: its mark, the colour of the mark, its name.
+_STATES: Mapping[State, tuple[str, str, str]] = {
+    "wrong": ("✗", "red", "wrong"),
+    "warning": ("!", "warning", "to look at"),
+    "ok": ("✓", "green", "fine"),
+    "skipped": ("-", "dim", "skipped"),
 }
-# States with their names, the worst first.
-_NAMED: Mapping[State, str] = {"wrong": "wrong", "warning": "to look at", "ok": "fine", "skipped": "skipped"}
 _TITLE_CELLS = 13
-_RECENT_S = 86_400.0  # a hook that went wrong before that is no news
+_RECENT_S = 86_400.0  # older trouble of a hook is not reported
 
 
-@command("doctor", excluding=[("--json", "--format")])
-@option("--offline", is_flag=True, help="Call no provider that would be reached over a network.")
-@option("-v", "--verbose", is_flag=True, help="Show what is fine as well, one line each.")
-@option("--json", "as_json", is_flag=True, help="Short for --format json.")
-@format_option(("text", "json"))
+@command("doctor")
+@flag("--offline", "Call no provider that would be reached over a network.")
+@option("-v", "--verbose", is_flag=True, help="Show every check, one line each.")
+@format_option()
 @click.pass_context
-def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form: str) -> None:
+def doctor(ctx: click.Context, offline: bool, verbose: bool, form: str) -> None:
     """Examine versions, SQLite, models, settings, notes, index, disk and permissions.
 
-    Each provider that the settings name is really called, once. Nothing is changed or repaired; what is not
-    fine comes with its remedy. Ends with 1 when something is wrong, with 0 when there are warnings at most.
+    Each provider in the settings is called once. Nothing is changed or repaired; each problem comes with its
+    remedy. Ends with 1 when something is wrong, with 0 when there are warnings at most.
     """
-    form = "json" if as_json else form
     examined, groups = examination_of(session.workspace(ctx), session.agent(ctx), offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
@@ -61,7 +58,7 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
         data = {
             "ok": not counts["wrong"],
             "workspace": None if examined.root is None else str(examined.root),
-            "counts": {state: counts[state] for state in _MARKS},
+            "counts": {state: counts[state] for state in _STATES},
             "findings": findings,
         }
         session.write(to_json(data))
@@ -80,62 +77,66 @@ def examination_of(
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
     examined = examination.present(folder, environ, offline=offline)
     of_clients = {"clients.doors": partial(_doors, environ)}
-    if not environ.get(AGENT_VARIABLE):  # what went wrong may name what is another agent's
+    if not environ.get(AGENT_VARIABLE):  # trouble of a hook may name another agent's files
         of_clients["clients.hooks"] = partial(_hooks, examined.now_s)
     return examined, examination.examine(examined, {"clients": of_clients})
 
 
 def findings_of(folder: str, agent: str, online: bool) -> list[Finding]:
-    """Return all findings at once, for whoever shows them elsewhere."""
+    """Return all findings at once, for the page and the panel."""
     _, groups = examination_of(folder, agent, offline=not online)
     return [finding for _, found in groups for finding in found]
 
 
 def _doors(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Examine what is installed in clients, here and for the user."""
+    """Examine our entries in clients, those of the current folder and of the user."""
     from commonplace.clients import doors
 
     try:
         project = Path.cwd()
-    except OSError:  # a folder that is gone
+    except OSError:  # the folder is gone
         project = paths.home(environ)
     return doors.answering(environ, project)
 
 
 def _hooks(now_s: float) -> Iterator[Finding]:
-    """Yield the trouble that a hook recorded lately, since hooks do not print errors."""
+    """Yield the trouble that a hook recorded lately, since hooks print no errors."""
     from commonplace.cli import hook
     from commonplace.types import Finding
 
     path = hook.trouble_file()
     try:
-        since_s = now_s - path.stat().st_mtime
+        at_s = path.stat().st_mtime
         told = paths.root_of(path).read(path, limit=hook.LONGEST_TROUBLE).decode("utf-8", "replace")
     except OSError:
         return
-    if since_s < _RECENT_S:
-        when = f"{datetime.fromtimestamp(now_s - since_s):%Y-%m-%d %H:%M}"
+    if now_s - at_s < _RECENT_S:
+        when = f"{datetime.fromtimestamp(at_s):%Y-%m-%d %H:%M}"
         remedy = message("hooks.mend", "mend that, then delete {file}", file=paths.shown(path))
         wrong = message("hooks.wrong", "a hook went wrong, last at {when}: {what}", when=when, what=told)
         yield Finding("clients.hooks", "warning", wrong, remedy)
 
 
 def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:
-    """Write a group: one line while all of it is fine, else what is not below it with its remedy."""
-    if not findings:
-        return
+    """Yield the lines of a group: its counts, then each problem with its remedy."""
     counts = Counter(finding.state for finding in findings)
-    states = [state for state in _NAMED if counts[state]]
-    mark, colour = _MARKS[states[0]]
-    counted = ", ".join(f"{counts[state]} {_NAMED[state]}" for state in states)
+    states = [state for state in _STATES if counts[state]]
+    if not states:
+        return
+    counted = ", ".join(f"{counts[state]} {_STATES[state][2]}" for state in states)
     head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + counted
-    yield f"{look.style(mark, colour)} {head}"
+    yield f"{_mark(states[0], look)} {head}"
     for finding in findings:
         if verbose or finding.state in ("warning", "wrong"):
-            (mark, colour), told = _MARKS[finding.state], finding.told or finding.check
-            yield from screen.wrapped(told, look, f"  {look.style(mark, colour)} ", 4)
+            told = finding.told or finding.check
+            yield from screen.wrapped(told, look, f"  {_mark(finding.state, look)} ", 4)
             if finding.remedy:
                 yield from screen.wrapped(finding.remedy, look, f"    {look.style('→', 'cyan')} ", 6)
+
+
+def _mark(state: State, look: Look) -> str:
+    mark, colour, _ = _STATES[state]
+    return look.style(mark, colour)
 
 
 def _sum(counts: Mapping[State, int], look: Look) -> str:

@@ -1,4 +1,4 @@
-"""`open` and `edit`: a note in the editor of whoever asks, at its line, and what changed there."""
+"""`open`: a note in the user's editor, at its line, and the changes made there."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import click
 from commonplace import config
 from commonplace import memory as memories
 from commonplace.base import editors
-from commonplace.base.errors import AccessDenied, NoteUnreadable
+from commonplace.base.errors import AccessDenied
 from commonplace.cli import failures, index, picks, session
-from commonplace.cli.options import command, completed
+from commonplace.cli.options import argument, command
 from commonplace.render import count, reports, screen
 from commonplace.types.changes import Change
 
@@ -26,30 +26,16 @@ if TYPE_CHECKING:
 _SHOWN = 20  # lines of what changed
 
 
-@command("edit", several=True)
-@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
-@click.pass_context
-def edit(ctx: click.Context, reference: str) -> None:
-    """Open a note at its line in your editor, and say afterwards what changed.
-
-    REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
-    with its arguments, or else the one that your system uses. Once it has ended, the lines that came and went
-    are shown, and the index is brought up to the note. What an agent wrote meanwhile and the editor saved
-    over is shown, and put back after a yes.
-    """
-    note = _found(ctx, reference)
-    if reason := _fixed(note):
-        raise NoteUnreadable(screen.name(note.excerpt.path), f"{reason}; `commonplace open` shows it")
-    ctx.exit(_edit(note))
-
-
 @command("open", several=True)
-@click.argument("reference", metavar="REF", shell_complete=completed("notes"))
+@argument("reference", "REF", "notes")
 @click.pass_context
 def open_(ctx: click.Context, reference: str) -> None:
-    """Open a note at its line in your editor, as `edit` does, or in a viewer what is not to be edited.
+    """Open a note at its line in your editor, and show afterwards which lines changed.
 
-    Transcripts and files that you may not write are shown by PAGER, as `get` shows them.
+    REF is what `get` takes, at a terminal the number of a hit too. The editor is that of VISUAL or EDITOR,
+    with its arguments, or else the one that your system uses. Afterwards the index is brought up to the note.
+    If the editor saved over lines that an agent wrote meanwhile, they are shown, and put back after a yes.
+    Transcripts and files that you may not write are shown by PAGER.
     """
     note = _found(ctx, reference)
     if reason := _fixed(note):

@@ -43,7 +43,6 @@ class Flag(NamedTuple):
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
-    default: str | None = None
     many: bool = False
 
     def convert(self, text: str) -> object:
@@ -93,8 +92,8 @@ SERVING = (
         "Answer with JSON beside the text; many clients show models that alone.",
     ),
 )  # fmt: skip
-# Groups of search options that exclude each other, in addition to those that set the same field.
-EXCLUDING = (("--full", "--layer"),)
+# Search options that exclude each other.
+EXCLUDING = (("--full", "--layer"), ("--lexical", "--semantic"))
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),
@@ -137,5 +136,6 @@ FLAGS = (
         str, choices=ENGINES,
     ),
     Flag(("--explain",), "explain", "Show what each score is the sum of, and where the time went."),
-    Flag(("--format",), "form", "Form of the answer.", str, choices=FORMS, default=FORMS[0]),
+    Flag(("--format",), "form", "Form of the answer.", str, choices=FORMS),
+    Flag(("--json",), "form", "Short for --format json.", value="json"),
 )  # fmt: skip

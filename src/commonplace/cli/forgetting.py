@@ -116,7 +116,8 @@ def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_r
     ]
     try:
         if selections:
-            acting.carry_out(ctx, FORGET, {"selections": values}, dry_run=dry_run, yes=yes, form=form)
+            wanted = {"selections": values}
+            ctx.exit(acting.carry_out(ctx, FORGET, wanted, dry_run=dry_run, yes=yes, form=form)[0])
         elif not unfinished:
             failures.warn("no forgetting is under way")
             ctx.exit(failures.NOTHING_FOUND)
@@ -161,7 +162,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
         failures.warn("nothing was changed; a person approves, at a terminal")
         ctx.exit(failures.USAGE)
     session.note(_described(request))
-    acting.carry_out(ctx, FORGET, {"request": request.code}, form=form)
+    ctx.exit(acting.carry_out(ctx, FORGET, {"request": request.code}, form=form)[0])
 
 
 def _described(request: Request) -> str:

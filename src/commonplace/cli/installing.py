@@ -12,119 +12,101 @@ import click
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, WorkspaceNotFound
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, completed, option
-from commonplace.render import count, screen
+from commonplace.cli.options import argument, command, flag, option
+from commonplace.render import screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace.clients.entries import Door
-    from commonplace.clients.installing import Outcome, Standing
-    from commonplace.clients.table import Scope, Site, Target
+    from commonplace.clients.files import Edit
+    from commonplace.clients.table import Scope
 
-_project = option(
-    "--project", "scope", flag_value="project", help="In the settings of the folder you are in."
-)
+_project = option("--project", "scope", flag_value="project", help="In the settings of the current folder.")
 _user = option(
-    "--user", "scope", flag_value="user", help="In your own settings, for every folder; if not said."
+    "--user", "scope", flag_value="user", help="In your own settings, for every folder; the default."
 )
-_dry_run = option("--dry-run", is_flag=True, help="Show what would change in each file, and change nothing.")
+_dry_run = flag("--dry-run", "Show what would change in each file, and change nothing.")
+_LIST_ALONE = [("--list", one) for one in ("client", "--project", "--user", "--dry-run", "--init", "--name")]
 
 
-@command(
-    "install",
-    excluding=[
-        ("--project", "--user"),
-        ("--plugin", "--project"),
-        ("--plugin", "--user"),
-        *(
-            ("--list", one)
-            for one in ("client", "--project", "--user", "--dry-run", "--init", "--name", "--plugin")
-        ),
-    ],
-)
-@click.argument("client", required=False, shell_complete=completed("clients"))
+@command("install", excluding=[("--project", "--user"), *_LIST_ALONE])
+@argument("client", required=False, completes="clients")
 @_project
 @_user
 @_dry_run
-@option("--init", "make", is_flag=True, help="Make the workspace first, if there is none.")
+@flag("--init", "Make the workspace first, if there is none.", "make")
 @option(
     "--name", default="memory", show_default=True, metavar="NAME", help="Name of the server in the client."
 )
-@option(
-    "--plugin",
-    metavar="FOLDER",
-    help="Write a plugin for Claude Code into this folder instead.",
-    shell_complete=completed("folders"),
-)
-@option(
-    "--list",
-    "listing",
-    is_flag=True,
-    help="Show each client: on this machine or not, what is installed where.",
-)
+@flag("--list", "Show each client: on this machine or not, what is installed where.", "listing")
 @click.pass_context
 def install(
-    ctx: click.Context,
-    client: str | None,
-    scope: Scope | None,
-    dry_run: bool,
-    make: bool,
-    name: str,
-    plugin: str | None,
+    ctx: click.Context, client: str | None, scope: Scope | None, dry_run: bool, make: bool, name: str,
     listing: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Enter this memory into a client: its tools, its hooks and its skill, as far as the client has these.
 
     CLIENT is claude-code, codex, cursor, vscode, gemini, opencode, openclaw, nanobot, or generic, which shows
-    what to paste. What stands in the files stays, byte for byte; a second call changes nothing, and one
-    after an upgrade replaces what the first wrote. Former versions of changed files are kept for 30 days.
+    the entry to paste. All other settings in the files stay; a second call changes nothing, and a call after
+    an upgrade replaces the former entries. Former versions of changed files are kept for 30 days.
     """
+    from commonplace.clients import edits, installing
+
     if listing:
         _list()
         return
     if client is None:
         raise click.UsageError("Missing argument 'CLIENT'; --list shows all", ctx)
-    from commonplace.clients import installing
-
     target = None if client == installing.GENERIC else installing.find(client)
     door = _door(ctx, client, name, make=make, dry_run=dry_run)
     if target is None:
         session.write(installing.generic(door))
-    elif plugin is not None:
-        _plugin(target, door, plugin, dry_run=dry_run)
-    else:
-        _install(target, door, scope or "user", dry_run=dry_run)
+        return
+    where = installing.site(os.environ, Path.cwd())
+    [scope] = installing.scopes(target, where, scope or "user")
+    if not _carried_out(edits.of(target, scope, where, door), dry_run=dry_run, remove=False):
+        session.note(
+            "nothing would change" if dry_run else f"{target.title} has it already; nothing was changed"
+        )
+    elif not dry_run:
+        session.note(f"it starts {shlex.join(door.argv('mcp'))}")
+        if not installing.is_here(target, where):
+            session.note(f"{target.title} was not found on this machine; it reads this once it is installed")
+        if target.hooks and installing.is_hooked(target, where, but=scope):
+            twice = "hooks are in your settings and in this project's, and may be called twice; remove one"
+            failures.warn(f"{twice}: commonplace uninstall {target.name} --{scope}")
+        if by_hand := (target.by_hand or {}).get(scope):
+            session.note(f"now {by_hand}")
 
 
 @command("uninstall", excluding=[("--project", "--user")])
-@click.argument("client", shell_complete=completed("clients"))
+@argument("client", completes="clients")
 @_project
 @_user
 @_dry_run
 @click.pass_context
 def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: bool) -> None:
-    """Take out of a client what `install` entered there, and nothing else.
+    """Take out of a client the entries of `install`, and nothing else.
 
-    That is your settings and those of the folder you are in, if neither is named. A file that nobody has
-    changed since is byte for byte what it was before; notes are not touched.
+    Without --user or --project, your settings and those of the current folder are changed. Notes are not.
     """
     from commonplace.clients import edits, entries, installing
 
-    target, where = installing.find(client), _site()
-    door = entries.Door("", ())
+    target, where = installing.find(client), installing.site(os.environ, Path.cwd())
     chosen = installing.scopes(target, where, scope)
-    steps = [edit for one in chosen for edit in edits.of(target, one, where, door)]
-    if dry_run:
-        _show(installing.diff(steps, installing.preview(steps, os.environ, remove=True)))
+    steps = [edit for one in chosen for edit in edits.of(target, one, where, entries.Door("", ()))]
+    if _carried_out(steps, dry_run=dry_run, remove=True):
         return
-    if not _tell(installing.uninstall(steps, os.environ), "taken out of"):
+    if dry_run:
+        session.note("nothing would change")
+    else:
         failures.warn(f"nothing of this memory is in the settings of {target.title} ({' or '.join(chosen)})")
         ctx.exit(failures.NOTHING_FOUND)
 
 
 def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bool) -> Door:
-    """The way from a client to the workspace. Raises ConfigError, WorkspaceNotFound, AccessDenied."""
+    """Return the entry that leads to the workspace. Raises ConfigError, WorkspaceNotFound, AccessDenied."""
     from commonplace.clients import installing
 
     try:
@@ -134,78 +116,26 @@ def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bo
             raise ConfigError("workspace", f"{error}, or let --init make it here") from error
         root = Path(session.workspace(ctx) or paths.default_workspace())
         if not dry_run:
-            _create(root)
+            from commonplace.memory import create
+
+            create(root)
+            session.note(f"made the workspace {root}")
     return installing.door(root, client, name, session.agent(ctx) or "")
 
 
-def _create(root: Path) -> None:
-    from commonplace.memory import create
-
-    create(root)
-    session.note(f"made the workspace {root}")
-
-
-def _site() -> Site:
+def _carried_out(steps: Sequence[Edit], *, dry_run: bool, remove: bool) -> bool:
+    """Change the files and list them, or show the changes; return False if there are none."""
     from commonplace.clients import installing
 
-    return installing.site(os.environ, Path.cwd())
-
-
-def _install(target: Target, door: Door, scope: Scope, *, dry_run: bool) -> None:
-    from commonplace.clients import edits, installing
-
-    where = _site()
-    [scope] = installing.scopes(target, where, scope)
-    steps = edits.of(target, scope, where, door)
     if dry_run:
-        _show(installing.diff(steps, installing.preview(steps, os.environ)))
-        return
-    if not _tell(installing.install(steps, os.environ), "entered into"):
-        session.note(f"{target.title} has it already; nothing was changed")
-        return
-    session.note(f"it starts {shlex.join(door.argv('mcp'))}")
-    if not installing.is_here(target, where):
-        session.note(f"{target.title} was not found on this machine; it reads this once it is installed")
-    if target.hooks and installing.is_hooked(target, where, but=scope):
-        message = (
-            "the hooks stand in your settings and in this project's, and may be called twice; take one out"
-        )
-        failures.warn(f"{message}: commonplace uninstall {target.name} --{scope}")
-    if by_hand := (target.by_hand or {}).get(scope):
-        session.note(f"now {by_hand}")
-
-
-def _plugin(target: Target, door: Door, folder: str, *, dry_run: bool) -> None:
-    from commonplace.clients import plugin
-    from commonplace.storage import diffs
-
-    changes = plugin.changes(target, door, Path(folder))
-    if dry_run:
-        _show(diffs.of_changes(changes))
-        return
-    plugin.write(changes, Path(folder))
-    session.write(f"plugin written to {paths.shown(folder)}")
-    session.note(f"try it with: claude --plugin-dir {shlex.quote(folder)}")
-
-
-def _show(diff: str) -> None:
-    """Print what would become of each file."""
-    if diff:
+        diff = installing.diff(steps, installing.preview(steps, remove=remove))
         session.write(diff)
-    else:
-        session.note("nothing would change")
-
-
-def _tell(outcomes: Sequence[Outcome], done: str) -> bool:
-    """Print which files were changed, and where their former versions are; return whether any was."""
-    from commonplace.clients.files import KEPT_DAYS
-
-    changed = [outcome for outcome in outcomes if outcome.changed]
-    for outcome in changed:
-        session.write(f"{outcome.what} {done} {paths.shown(outcome.path)}")
-    if backups := [outcome.backup for outcome in changed if outcome.backup]:
-        files = count(len(backups), "former version")
-        session.note(f"{files} kept for {KEPT_DAYS} days in {paths.shown(backups[0].parent)}")
+        return bool(diff)
+    changed = installing.carry_out(steps, os.environ, remove=remove)
+    for one in changed:
+        session.write(f"{one.what} {'taken out of' if remove else 'entered into'} {one.path}")
+    for line in installing.backups_text(changed):
+        session.note(line)
     return bool(changed)
 
 
@@ -214,19 +144,15 @@ def _list() -> None:
     from commonplace.clients import installing
     from commonplace.clients.table import TARGETS
 
-    where = _site()
-    standing = installing.standing(where)
+    where = installing.site(os.environ, Path.cwd())
+    standing = [one for one in installing.standing(where) if one.ours or one.trouble]
     rows = [["client", "on this machine", "installed"]]
     for target in TARGETS:
-        here = "yes" if installing.is_here(target, where) else "no"
-        mine = [one for one in standing if one.target is target and (one.ours or one.trouble)]
-        rows += [[target.name, here, "no"]] if not mine else []
-        for place, one in enumerate(mine):
-            head = ["", ""] if place else [target.name, here]
-            rows.append([*head, _place(one)])
+        head = [target.name, "yes" if installing.is_here(target, where) else "no"]
+        mine = [one for one in standing if one.target is target]
+        for one in mine:
+            place = f"{one.edit.what} ({one.scope}): {paths.shown(one.edit.path)}"
+            rows.append([*head, f"unreadable: {one.trouble}" if one.trouble else place])
+            head = ["", ""]
+        rows += [[*head, "no"]] * (not mine)
     session.write(screen.headed(rows, look=session.look()))
-
-
-def _place(one: Standing) -> str:
-    there = f"{one.edit.what} ({one.scope}): {paths.shown(one.edit.path)}"
-    return f"unreadable: {one.trouble}" if one.trouble else there

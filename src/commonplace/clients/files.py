@@ -1,28 +1,19 @@
-"""Settings files of other programs, changed: composed, backed up, exchanged as a whole, taken back exactly.
-
-A trace of each change lies in the folder of the user's settings: a digest of the written file and the bytes
-that we replaced. While the file matches the digest, undoing restores the former bytes exactly; otherwise our
-entries are removed from the changed file.
-"""
+"""Settings files of other programs: composed, backed up, and replaced as a whole."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
 import re
 import time
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from commonplace.base import locks, paths
-from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.base.digests import sha256
+from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.root import Root
 from commonplace.base.tuples import NamedTuple
 from commonplace.storage import files
@@ -68,15 +59,24 @@ class Edit:
             return None if data is None else data.decode()
 
     def installed(self, before: bytes | None) -> bytes:
-        """Return the file with what is ours. Raises ConfigError."""
+        """Return the file with our entries. Raises ConfigError."""
         with self.translated():
             return self.add(None if before is None else before.decode()).encode()
 
     def stripped(self, before: bytes | None) -> bytes | None:
-        """Return the file without what is ours. Raises ConfigError."""
+        """Return the file without our entries; None if no settings are left. Raises ConfigError."""
         with self.translated():
             left = None if before is None else self.strip(before.decode())
-            return None if left is None else left.encode()
+        if left is None or left.encode() == before:
+            return None if left is None else before
+        is_empty = left.strip("\ufeff \r\n") in ("", "{}") and not self.is_linked
+        return None if is_empty else left.encode()
+
+    @property
+    def is_linked(self) -> bool:
+        """Tell whether the file, or a folder on the way to it, is a link."""
+        way = os.path.relpath(self.path, self.within)
+        return os.path.realpath(self.path) != os.path.join(os.path.realpath(self.within), way)
 
     def masking(self, before: bytes | None, after: bytes | None) -> Callable[[str], str]:
         """Return a function that blanks values in a text of this file, except those that we wrote."""
@@ -109,232 +109,72 @@ class Edit:
             raise ConfigError(paths.shown(self.path), f"{error}; nothing was changed") from error
 
 
-# --- what was done to a file ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A change of a file: `length` bytes at `start` that replaced `former` (base64).
-
-    `after` is the digest of the whole file after the change. `existed`: the file existed before; `folders`
-    are those made for it. `earlier` is the previous trace: a trace is saved before the file is written, so
-    after a crash in between the file still matches the earlier one.
-    """
-
-    after: str
-    start: int
-    length: int
-    former: str
-    existed: bool
-    folders: tuple[str, ...] = ()
-    earlier: Trace | None = None
-
-    @classmethod
-    def of(
-        cls, before: bytes | None, after: bytes, folders: tuple[str, ...], earlier: Trace | None = None
-    ) -> Trace:
-        """Compare a file with what it becomes."""
-        old = before or b""
-        start = _shared(old, after)
-        end = _shared(old[start:][::-1], after[start:][::-1])
-        former = base64.b64encode(old[start : len(old) - end]).decode()
-        existed, earlier = before is not None, earlier and replace(earlier, earlier=None)
-        return cls(_digest(after), start, len(after) - end - start, former, existed, folders, earlier)
-
-    @classmethod
-    def read(cls, noted: Mapping[str, Any]) -> Trace:
-        """Read a saved trace. Raises ValueError, TypeError, KeyError if it is malformed."""
-        earlier = cls.read(noted["earlier"]) if noted.get("earlier") else None
-        trace = cls(**{**noted, "folders": tuple(noted["folders"]), "earlier": earlier})
-        base64.b64decode(trace.former)
-        return trace
-
-    def undone(self, data: bytes) -> bytes | None:
-        """Return what stood there before, for a file that is as it was left."""
-        former = base64.b64decode(self.former)
-        return data[: self.start] + former + data[self.start + self.length :] if self.existed else None
-
-
-class Ledger:
-    """The traces of changes and the former versions of files, in the folder of the user's settings."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.root = paths.user_config_dir(environ) / _FOLDER
-        self.backups = self.root / _BACKUPS
-        self.lock = self.root / _LOCK
-        self._files = Root(self.root)
-
-    def trace(self, path: Path) -> Trace | None:
-        """Return the trace of a file; None if it is missing or unreadable."""
-        try:
-            return Trace.read(json.loads(self._files.read(self._name(path))))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return None
-
-    def current(self, path: Path, data: bytes) -> Trace | None:
-        """Return the trace that fits a file as it is, so that taking back gives what stood there."""
-        trace, digest = self.trace(path), _digest(data)
-        return next((one for one in (trace, trace and trace.earlier) if one and one.after == digest), None)
-
-    def note(self, path: Path, trace: Trace | None) -> None:
-        """Save the trace of a file; delete it for None. Raises NoteUnreadable."""
-        with _translated(self.root):
-            if trace is None:
-                self._files.unlink(self._name(path), missing_ok=True)
-            else:
-                self._files.exchange(self._name(path), json.dumps(asdict(trace)).encode())
-
-    def keep(self, path: Path, data: bytes) -> Path:
-        """Keep a version of a file, for its owner alone; delete those that are older than `KEPT_DAYS`.
-
-        Raises NoteUnreadable.
-        """
-        now = time.time()
-        root = Root(self.backups)
-        for name in root.names():
-            with suppress(OSError):
-                if now - root.stat(name).st_mtime > KEPT_DAYS * 86_400:
-                    root.unlink(name)
-        stamp = time.strftime("%Y%m%dT%H%M%S", time.localtime(now))
-        name = f"{stamp}-{_digest(os.fsencode(path) + data)[:8]}-{path.name.lstrip('.')[:60]}"
-        with _translated(self.backups):
-            root.exchange(name, data)
-        return self.backups / name
-
-    @staticmethod
-    def _name(path: Path) -> str:
-        return f"{_digest(os.fsencode(os.path.abspath(path)))[:20]}.json"
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with alike."""
-    lengths = range(1, min(len(one), len(other)) + 1)
-    return bisect_left(lengths, True, key=lambda length: one[:length] != other[:length])
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 # --- changing -------------------------------------------------------------------------------------------
 
 
 class Done(NamedTuple):
-    """A change that was made to a file: its bytes before and after, and the path of the backup.
-
-    `trace` is the file's trace from before the change.
-    """
+    """A file's bytes before and after a change, and the path of its backup."""
 
     before: bytes | None
     after: bytes | None
     backup: Path | None
-    trace: Trace | None
 
 
-def without(edit: Edit, ledger: Ledger, before: bytes | None) -> bytes | None:
-    """Return a file as it was without us: the very bytes where they are known. Raises ConfigError."""
-    if before is not None and (trace := ledger.current(edit.path, before)):
-        return trace.undone(before)
-    rest, trace = edit.stripped(before), ledger.trace(edit.path)
-    is_new = trace is not None and not trace.existed
-    return None if is_new and rest is not None and rest.strip() in (b"", b"{}") else rest
+def change(edit: Edit, environ: Mapping[str, str], *, remove: bool = False) -> Done:
+    """Put our entries into a file, or take them out; keep its former version.
 
-
-def entered(edit: Edit, ledger: Ledger, before: bytes | None) -> bytes:
-    """Return a file with what is ours, in the place of what was there of it. Raises ConfigError."""
-    after = edit.installed(before)
-    if before is not None and before != after and ledger.current(edit.path, before):
-        return edit.installed(without(edit, ledger, before))
-    return after
-
-
-def install(edit: Edit, ledger: Ledger) -> Done:
-    """Put what is ours into a file. Raises ConfigError, NoteUnreadable, with the file as it was."""
-
-    def compose(before: bytes | None) -> tuple[bytes, Trace]:
-        after = entered(edit, ledger, before)
-        former = ledger.trace(edit.path)
-        folders = former.folders if former else _missing(edit)
-        earlier = ledger.current(edit.path, before) if before is not None and before != after else None
-        return after, Trace.of(without(edit, ledger, before), after, folders, earlier)
-
-    return _change(edit, ledger, compose)
-
-
-def uninstall(edit: Edit, ledger: Ledger) -> Done:
-    """Take what is ours out of a file, and the folders that were made for it. Raises as `install` does."""
-    return _change(edit, ledger, lambda before: (without(edit, ledger, before), None))
-
-
-def restore(edit: Edit, ledger: Ledger, done: Done) -> bool:
-    """Give a file back as it was before a change; False where somebody has changed it since.
-
-    Raises NoteUnreadable.
+    Raises ConfigError, NoteUnreadable, with the file as it was.
     """
-    made = ledger.trace(edit.path)
-    with locks.locked(ledger.lock):
-        if not _exchange(edit, ledger, done.after, done.before):
-            return False
-        if done.before is None and made is not None:
-            _leave(edit, made.folders)
-        ledger.note(edit.path, done.trace)
-    return True
-
-
-def _change(
-    edit: Edit, ledger: Ledger, compose: Callable[[bytes | None], tuple[bytes | None, Trace | None]]
-) -> Done:
-    with locks.locked(ledger.lock):
-        files.clear(edit.path, lock=ledger.lock, within=edit.within)
-        backup, former, missing = None, ledger.trace(edit.path), _missing(edit)
-        try:
-            for _ in range(_ATTEMPTS):
-                before = edit.read()
-                after, trace = compose(before)
-                if before == after and trace is not None:
-                    return Done(before, after, backup, former)
-                if before is not None and before != after and not ledger.current(edit.path, before):
-                    backup = ledger.keep(edit.path, before)
-                # Saved first: after a failed write the trace's digest differs from the file and is ignored.
-                if trace is not None:
-                    ledger.note(edit.path, trace)
-                if before == after or _exchange(edit, ledger, before, after):
-                    if trace is None:  # whoever is killed in between finds the folders in the trace again
-                        _leave(edit, former.folders if former else ())
-                        with suppress(CommonplaceError):  # a trace of another digest is ignored
-                            ledger.note(edit.path, None)
-                    return Done(before, after, backup, former)
-        except BaseException:
-            _leave(edit, missing)  # what was made on the way to a file that could not be written
-            if ledger.trace(edit.path) != former:
-                with suppress(CommonplaceError):
-                    ledger.note(edit.path, former)
-            raise
+    folder = paths.user_config_dir(environ) / _FOLDER
+    with locks.locked(folder / _LOCK):
+        files.clear(edit.path, lock=folder / _LOCK, within=edit.within)
+        for _ in range(_ATTEMPTS):
+            before, backup = edit.read(), None
+            after = edit.stripped(before) if remove else edit.installed(before)
+            if before is not None and before != after:
+                backup = _keep(folder / _BACKUPS, edit.path, before)
+            if before == after or _exchange(edit, folder, before, after):
+                return Done(before, after, backup)
     raise NoteUnreadable(paths.shown(edit.path), "another program keeps changing it; try again")
 
 
-def _exchange(edit: Edit, ledger: Ledger, before: bytes | None, after: bytes | None) -> bool:
-    mode = _READABLE if edit.share else 0
-    return files.exchange(edit.path, before, after, lock=ledger.lock, within=edit.within, mode=mode)
+def restore(edit: Edit, environ: Mapping[str, str], done: Done) -> bool:
+    """Give a file back as it was before a change; False if another program has changed it since.
+
+    Raises NoteUnreadable.
+    """
+    folder = paths.user_config_dir(environ) / _FOLDER
+    with locks.locked(folder / _LOCK):
+        return _exchange(edit, folder, done.after, done.before)
 
 
-def _leave(edit: Edit, folders: Sequence[str]) -> None:
-    """Remove empty folders, the inner ones first."""
-    for folder in reversed(folders):
-        with suppress(OSError):  # it holds something else, or is not there
-            Root(edit.within).rmdir(folder)
+def _keep(backups: Path, path: Path, data: bytes) -> Path:
+    """Keep a version of a file, readable by its owner alone; delete versions older than `KEPT_DAYS`.
+
+    Raises NoteUnreadable.
+    """
+    now, root = time.time(), Root(backups)
+    for name in root.names():
+        with suppress(OSError):
+            if now - root.stat(name).st_mtime > KEPT_DAYS * 86_400:
+                root.unlink(name)
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.localtime(now))
+    name = f"{stamp}-{sha256(os.fsencode(path) + data).hexdigest()[:8]}-{path.name.lstrip('.')[:60]}"
+    try:
+        root.exchange(name, data)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(backups), paths.reason(error)) from error
+    return backups / name
 
 
-def _missing(edit: Edit) -> tuple[str, ...]:
-    """The folders on the way to a file that are not there yet, the outer ones first."""
-    above = [folder for folder in edit.path.parents if paths.is_within(str(folder), str(edit.within))]
-    # By their own names: the way there may lead over a link that stays inside.
-    return tuple(os.path.realpath(folder) for folder in reversed(above) if not os.path.lexists(folder))
+def _exchange(edit: Edit, folder: Path, before: bytes | None, after: bytes | None) -> bool:
+    """Replace the bytes of a file; remove folders that are empty without it, or after a failure."""
+    mode, is_done = _READABLE if edit.share else 0, False
+    try:
+        is_done = files.exchange(edit.path, before, after, lock=folder / _LOCK, within=edit.within, mode=mode)
+    finally:
+        if (after is None or not is_done) and not edit.is_linked:
+            for above in edit.path.parents[: len(edit.path.relative_to(edit.within).parts) - 1]:
+                with suppress(OSError):  # not empty, or not there
+                    Root(edit.within).rmdir(above)
+    return is_done

@@ -13,9 +13,10 @@ from commonplace.base import installation, paths
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
-from commonplace.clients.files import Done, Edit, Ledger
+from commonplace.clients.files import Done, Edit
 from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
 from commonplace.config import keys
+from commonplace.render import count
 from commonplace.storage import diffs
 from commonplace.types.changes import Change
 
@@ -24,12 +25,11 @@ GENERIC = "generic"  # any other client: its user is shown what to paste
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A changed file: `what` names the kind of our entry; `backup` is the path of the former version."""
+    """A changed file: the kind of our entry, the path as shown, and the path of the former version."""
 
     what: str
-    path: Path
-    changed: bool
-    backup: Path | None = None
+    path: str
+    backup: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,12 @@ def scopes(target: Target, where: Site, scope: Scope | None) -> list[Scope]:
     return [one for one in SCOPES if where.path(target.servers, one) and not (one == "project" and at_home)]
 
 
-def preview(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool = False) -> list[Change]:
+def preview(steps: Sequence[Edit], *, remove: bool = False) -> list[Change]:
     """Return what would become of each file. Raises ConfigError, NoteUnreadable."""
-    ledger = Ledger(environ)
     changes = []
     for edit in steps:
         before = edit.read()
-        after = (files.without if remove else files.entered)(edit, ledger, before)
+        after = edit.stripped(before) if remove else edit.installed(before)
         changes.append(Change(edit.path.as_posix().lstrip("/"), before, after))
     return changes
 
@@ -108,41 +107,41 @@ def diff(steps: Sequence[Edit], changes: Sequence[Change]) -> str:
     )
 
 
-def install(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Change all files or leave all unchanged: if one fails, restore those changed before it.
+def carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool = False) -> list[Outcome]:
+    """Enter this memory into all files or into none, or take it out of them; return the changed ones.
 
-    Raises ConfigError, NoteUnreadable.
+    If a file fails, those changed before it are given back. Raises ConfigError, NoteUnreadable.
     """
-    return _carry_out(steps, environ, remove=False)
-
-
-def uninstall(steps: Sequence[Edit], environ: Mapping[str, str]) -> list[Outcome]:
-    """Remove our entries from all files, or from no file at all. Raises ConfigError, NoteUnreadable."""
-    return _carry_out(steps, environ, remove=True)
-
-
-def _carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool) -> list[Outcome]:
-    ledger = Ledger(environ)
-    preview(steps, environ, remove=remove)  # what cannot be composed is known before anything is written
+    preview(steps, remove=remove)  # fail before the first write where that can be known
     finished: list[tuple[Edit, Done]] = []
-    # Backwards out again: a folder is made for the first file that lies in it.
-    for edit in reversed(steps) if remove else steps:
+    for edit in steps:
         try:
-            finished.append((edit, (files.uninstall if remove else files.install)(edit, ledger)))
+            finished.append((edit, files.change(edit, environ, remove=remove)))
         except BaseException as error:  # an interrupt as well
-            left = _given_back(finished, ledger)
+            left = _given_back(finished, environ)
             if finished and isinstance(error, CommonplaceError):
                 raise NoteUnreadable(*_half(edit, error, left)) from error
             raise
-    return [Outcome(edit.what, edit.path, done.before != done.after, done.backup) for edit, done in finished]
+    return [
+        Outcome(edit.what, paths.shown(edit.path), paths.shown(done.backup) if done.backup else "")
+        for edit, done in finished
+        if done.before != done.after
+    ]
 
 
-def _given_back(finished: Sequence[tuple[Edit, Done]], ledger: Ledger) -> list[Path]:
+def backups_text(done: Sequence[Outcome]) -> list[str]:
+    """Say where former versions are, in a line; empty without any."""
+    backups = [one.backup for one in done if one.backup]
+    kept = f"{count(len(backups), 'former version')} kept for {files.KEPT_DAYS} days"
+    return [f"{kept} in {os.path.dirname(backups[0])}"] if backups else []
+
+
+def _given_back(finished: Sequence[tuple[Edit, Done]], environ: Mapping[str, str]) -> list[Path]:
     """Give files back as they were, the last one first; return those that could not be."""
     left = []
     for edit, done in reversed(finished):
         try:
-            is_back = done.before == done.after or files.restore(edit, ledger, done)
+            is_back = done.before == done.after or files.restore(edit, environ, done)
         except CommonplaceError:
             is_back = False
         if not is_back:
