@@ -23,10 +23,10 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     assert shown.index("answered by [1]") < shown.index("2. ")  # the first answer is right
     assert "vectors + full text" in shown
     assert re.search(r"kestrel/\S+\.md:\d+", shown)
-    (files,) = re.findall(r"every file whole would be\s+([\d,]+) tokens", shown)
+    (files,) = re.findall(r"([\d,]+) tokens in all files", shown)
     (passages,) = set(re.findall(r"tokens of ([\d,]+) in all notes", shown))
     assert int(passages.replace(",", "")) < int(files.replace(",", ""))
-    assert "what `commonplace recall` gives an agent" in shown
+    assert "tokens of a prompt: `commonplace recall`" in shown
     question = ("search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files")
     found = called("-w", folder, *question)
     assert b"kestrel/" in found.stdout

@@ -25,7 +25,7 @@ PROGRAM = "commonplace"
 # Groups of the help page: command → module:attribute; without a module the command of an action.
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Ask": {
-        "search": "asking:search", "recall": "asking:recall", "ask": "answers:ask",
+        "search": "asking:search", "recall": "asking:recall", "ask": "asking:ask",
         "prompt": "asking:prompt", "get": "asking:get", "open": "editor:open_",
         "multi-get": "notes:multi_get", "timeline": "notes:timeline", "ls": "notes:ls", "tui": "panel:tui",
         "chat": "chat:chat",

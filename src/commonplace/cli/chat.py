@@ -1,30 +1,31 @@
-"""`chat` and `sessions …`: conversations with a model that has this memory, and their transcripts."""
+"""`chat` and `sessions …`: conversations with a model that has this memory, and transcripts."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import config
 from commonplace.base.errors import NoModel
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, completed, format_option, option
-from commonplace.config import AGENT_VARIABLE
+from commonplace.cli.options import Group, argument, command, format_option, option
 from commonplace.config.settings import AUTO, TRANSCRIPTS
-from commonplace.memory import Memory
 from commonplace.render import reports, screen
 from commonplace.types.data import to_data
 from commonplace.upkeep import following
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from commonplace.agent.loop import AgentLoop
     from commonplace.agent.tools import Tool
+    from commonplace.config import Settings
+    from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
@@ -32,8 +33,8 @@ HELP = "/new begins another session, /quit or the end of input ends the chat; Ct
 
 @command("chat")
 @option("--model", metavar="M", help="The language model, as MODEL or PROVIDER/MODEL.")
-@option("--base-url", metavar="URL", help="Where it is, for a server that speaks OpenAI's chat completions.")
-@option("--session", "name", metavar="ID", help="Go on with this session, or begin one of this name.")
+@option("--base-url", metavar="URL", help="Its address, for a server of OpenAI's chat completions.")
+@option("--session", "name", metavar="ID", help="Continue this session, or begin one of this name.")
 @option("--once", "message", metavar="MESSAGE", help="Answer one message, and end.")
 @click.pass_context
 def chat(
@@ -41,34 +42,33 @@ def chat(
 ) -> None:
     """Talk to a language model that has this memory.
 
-    What is remembered about a message goes with it, the model may search and write further notes, what it
-    does is noted, and the session is kept in sessions/ID.jsonl. A message is a line; /help tells the rest.
+    Memory about a message goes with it, the model may search and write further notes, its actions are noted,
+    and the session is kept in sessions/ID.jsonl. A message is a line; /help lists the commands.
     """
-    from commonplace.providers import selection
-    from commonplace.providers.opening import open_llm
+    from commonplace.providers import opening, selection
 
-    agent = session.agent(ctx)
-    settings = config.load(session.root_for_settings(ctx), agent=agent)
-    overrides = selection.llm_overrides(settings.llm, model, base_url)
-    memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=agent)
-    ctx.call_on_close(memory.close)
+    def change(settings: Settings) -> Mapping[str, object]:
+        return selection.llm_overrides(settings.llm, model, base_url)
+
+    session.workspace(ctx)  # one alone
+    memory = session.open_memories(ctx, change)
     # No answer of a conversation is kept for others; the transcript has them anyway.
-    llm = open_llm(memory.workspace, memory.settings, cached=False)
+    llm = opening.open_llm(memory.workspace, memory.settings, cached=False)
     if llm is None:
         raise NoModel("a chat")
-    talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    talk = _Talk(memory, llm, session.asking_agent(ctx))
     if talk.run(name or "", [message] if message is not None else _lines()):
         ctx.exit(failures.ERROR)
 
 
 class _Talk:
-    """One conversation after another, and what of them is shown."""
+    """One conversation after another, and their display."""
 
     def __init__(self, memory: Memory, llm: Client, agent: str) -> None:
         self._memory, self._llm, self._agent = memory, llm, agent
         self._open = False  # whether a line of an answer has begun
 
-    def run(self, name: str, messages: Iterator[str] | list[str]) -> bool:
+    def run(self, name: str, messages: Iterable[str]) -> bool:
         """Answer messages until they end; tell whether the last one could not be answered."""
         failed, loop = False, self._begin(name)
         try:
@@ -95,20 +95,16 @@ class _Talk:
     def _begin(self, name: str) -> AgentLoop:
         from commonplace.agent.loop import AgentLoop
 
+        approve = self._approve if session.can_ask() else None
         loop = AgentLoop(
-            self._memory,
-            self._llm,
-            session=name,
-            agent=self._agent,
-            show=self._show,
-            approve=self._approve if session.can_ask() else None,
-        )
+            self._memory, self._llm, session=name, agent=self._agent, show=self._show, approve=approve
+        )  # fmt: skip
         loop.start()
         session.note(f"session {loop.session} · {self._llm.name} · /help")
         return loop
 
     def _show(self, kind: str, text: str) -> None:
-        """Print what the model says, and what else happens as dim lines between it."""
+        """Print the words of the model, and other events as dim lines between them."""
         if kind == "text":
             self._open = True
             sys.stdout.write(screen.clean(text))
@@ -118,7 +114,7 @@ class _Talk:
         session.note(screen.shorten(screen.one_line(f"{kind}: {text}"), 200))
 
     def _approve(self, tool: Tool, preview: str) -> bool:
-        """Show what a model wants done that cannot be taken back, and ask."""
+        """Preview an action of a model that cannot be undone, and ask."""
         self._end_line()
         session.note(screen.clean(preview))
         try:
@@ -142,8 +138,6 @@ def _lines() -> Iterator[str]:
         for line in sys.stdin.buffer:
             yield line.decode("utf-8-sig", "replace").strip()
         return
-    from contextlib import suppress
-
     with suppress(ImportError):  # with readline, a line can be edited and called back
         import readline  # noqa: F401
     while True:
@@ -154,64 +148,60 @@ def _lines() -> Iterator[str]:
             return
 
 
+# --- sessions -------------------------------------------------------------------------------------------
+
+
 @command("follow")
-@click.argument("place", metavar="PATH", shell_complete=completed("files"))
+@argument("place", "PATH", "files")
 @option(
-    "--format",
-    "kind",
-    type=click.Choice((AUTO, *TRANSCRIPTS)),
-    default=AUTO,
-    show_default=True,
-    help="Whose transcripts they are; auto: each file tells.",
-)
+    "--format", "kind", type=click.Choice((AUTO, *TRANSCRIPTS)), default=AUTO, show_default=True,
+    help="The format of the transcripts; auto: recognised for each file.",
+)  # fmt: skip
 @option("--name", default="", metavar="N", help="Name of the collection; the folder's own unless given.")
 @click.pass_context
 def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
-    """Make the transcripts of a folder, or one file or archive, searchable where they lie.
+    """Make the transcripts of a folder, or one file or archive, searchable in their place.
 
-    Nothing is copied and nothing of theirs is written to. A search reads a transcript again when it has
-    grown by some size or has rested for a while (settings sessions.*), `commonplace sync` always.
+    Nothing is copied, and none of the files is changed. A search reads a transcript again after it has grown
+    by some size or has rested for a while (settings sessions.*), `commonplace sync` always.
     """
     added = following.follow(Path(session.writable_root(ctx)), place, name=name, kind=kind)
     session.write(f"following {added.path} as {added.name}; `commonplace sync` reads it")
 
 
 @command("list")
-@format_option(("text", "json"))
+@format_option()
 @click.pass_context
 def list_(ctx: click.Context, form: str) -> None:
-    """List the sessions, those written to last first: id, format, when, turns or size, title."""
+    """List the sessions, the newest first: id, format, time, turns or size, title."""
     listed = following.sessions(session.open_memory(ctx))
     times = [datetime.fromtimestamp(one.written).isoformat(timespec="minutes") for one in listed]
+    pairs = [*zip(listed, times, strict=True)]
     rows = [
-        [
-            screen.one_line(one.id), one.format or "unknown", when.replace("T", " "),
-            reports.extent(one.size, one.turns), screen.one_line(one.title),
-        ]
-        for one, when in zip(listed, times, strict=True)
+        (screen.one_line(one.id), one.format or "unknown", when.replace("T", " "),
+         reports.extent(one.size, one.turns), screen.one_line(one.title))
+        for one, when in pairs
     ]  # fmt: skip
-    data = [to_data(one) | {"written": when} for one, when in zip(listed, times, strict=True)]
+    data = [to_data(one) | {"written": when} for one, when in pairs]
     session.answer(form, data, lambda: "\n".join(screen.table(rows, right=(3,))) or "no transcripts")
 
 
 @command("show")
-@click.argument("name", metavar="ID", shell_complete=completed("sessions"))
+@argument("name", "ID", "sessions")
 @option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
-@format_option(("text", "json"))
+@format_option()
 @click.pass_context
 def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
     """Print the messages of a transcript, private parts and secrets left out."""
     memory = session.open_memory(ctx)
     messages = following.read(memory, name, last)
     data = [{"line": one.line, **to_data(one.turn)} for one in messages]
-    if messages:
-        session.answer(form, data, lambda: "\n\n".join(map(_text, messages)), memory.settings)
-    else:
-        session.answer(form, data, lambda: "no messages")
+    text = "\n\n".join(map(_text, messages)) or "no messages"
+    session.answer(form, data, lambda: text, memory.settings if messages else None)
 
 
 @command("unfollow")
-@click.argument("name")
+@argument("name")
 @click.pass_context
 def unfollow(ctx: click.Context, name: str) -> None:
     """Search a collection's transcripts no longer; the files are not touched."""
@@ -227,7 +217,6 @@ def _text(one: following.Place) -> str:
 
 
 sessions = Group(
-    "sessions",
-    commands=(follow, list_, show, unfollow),
-    help="Transcripts of conversations, searched where they lie.",
-)
+    "sessions", commands=(follow, list_, show, unfollow),
+    help="Transcripts of conversations, searched in their place.",
+)  # fmt: skip

@@ -34,10 +34,8 @@ def _root(ctx: click.Context) -> Path:
 
 @command("add")
 @argument("folder", "PATH", "folders")
-@option("--name", metavar="N", help="Name of the collection, otherwise the folder's; notes are shown as N/….")
-@option(
-    "--glob", "globs", multiple=True, metavar="PATTERN", help="Files to take, else '**/*.md'; repeatable."
-)
+@option("--name", metavar="N", help="Its name, otherwise the folder's; notes are shown as N/….")
+@option("--glob", "globs", multiple=True, metavar="PATTERN", help="Files, else '**/*.md'; repeatable.")
 @option("--ignore", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable.")
 @option(
     "--weight", type=click.Choice(WEIGHTS),
@@ -74,10 +72,11 @@ def list_(ctx: click.Context, form: str) -> None:
 def show(ctx: click.Context, name: str, form: str) -> None:
     """Show a collection: its folder, patterns, descriptions, and its size in the index."""
     memory = session.open_memory(ctx)
+    size = sum(note.size for note in memory.notes() if note.collection == name)
     known = {one.name: one for one in memory.status().collections}
     if name not in known:
         raise UnknownCollection(name, list(known))
-    held, size = known[name], sum(note.size for note in memory.notes() if note.collection == name)
+    held = known[name]
     contexts = config.contexts_for(memory.settings.contexts, name, name)
     noted = memory.settings.collections.get(name, Collection(name, held.root))
     update = _command_line(noted.update)
@@ -201,9 +200,8 @@ def add_context(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
 def list_contexts(ctx: click.Context, form: str) -> None:
     """List the contexts."""
     settings = session.open_memory(ctx).settings
-    rows = [
-        (screen.one_line(prefix) or "/", screen.one_line(text)) for prefix, text in settings.contexts.items()
-    ]
+    pairs = settings.contexts.items()
+    rows = [(screen.one_line(prefix) or "/", screen.one_line(text)) for prefix, text in pairs]
     session.answer(form, dict(settings.contexts), lambda: "\n".join(map("  ".join, sorted(rows))), settings)
     if form == "text" and not rows:
         session.note(f"nothing is described; `{_ADD_CONTEXT}` does it")

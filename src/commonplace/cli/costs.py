@@ -1,8 +1,7 @@
-"""`costs` and `cache …`: what calls to models took, and what is kept of their answers."""
+"""`costs` and `cache …`: the costs of calls to models, and the caches of their answers."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from commonplace.base import clock
 from commonplace.base.paths import Workspace
 from commonplace.cli import session
 from commonplace.cli.flags import day
-from commonplace.cli.options import Group, command, format_option, option, span_days
+from commonplace.cli.options import Group, command, flag, format_option, option, span_days
 from commonplace.render import screen
 
 if TYPE_CHECKING:
@@ -25,33 +24,29 @@ if TYPE_CHECKING:
     from commonplace.providers.costs import By, Costs
 
 _HEAD = ("calls", "failed", "tokens in", "tokens out", "cost")
+_DAY_S = 86_400
 
 
 @command("costs")
 @option("--since", metavar="DATE|7d", help="Calls from that day on, or of the last days (7d) or weeks (2w).")
 @option(
-    "--by",
-    type=click.Choice(["purpose", "model", "day"]),
-    default="purpose",
-    show_default=True,
-    help="What to sum up by.",
-)
-@format_option(("text", "json"))
+    "--by", type=click.Choice(["purpose", "model", "day"]), default="purpose", show_default=True,
+    help="The group of each line.",
+)  # fmt: skip
+@format_option()
 @click.pass_context
 def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
-    """Show what calls to models took and cost."""
-
+    """Show the number, the tokens and the cost of calls to models."""
     from commonplace.providers import costs
 
     start = _start(since)
-    path = Workspace(Path(session.workspace_root(ctx))).ledger
-    rows = costs.Ledger(path).costs(by, start)
+    rows = costs.Ledger(Workspace(Path(session.workspace_root(ctx))).ledger).costs(by, start)
     none = "no calls to models" + (f" since {since}" if since else "")
     session.answer(form, [row._asdict() for row in rows], lambda: _table(by, rows) if rows else none)
 
 
 def _start(since: str | None) -> float:
-    """Return the moment a day began here, or 0."""
+    """Return the moment a day began here, in seconds, or 0."""
     if since is None:
         return 0.0
     try:
@@ -63,7 +58,7 @@ def _start(since: str | None) -> float:
 
 
 def _table(by: str, costs: tuple[Costs, ...]) -> str:
-    """A line for each, and what they come to where they are several."""
+    """Render a line for each, and their sum if they are several."""
     rows = [(by, *_HEAD), *map(_row, costs)]
     if len(costs) > 1:
         sums = (sum(getattr(line, name) for line in costs) for name in costs[0]._fields[1:])
@@ -73,20 +68,17 @@ def _table(by: str, costs: tuple[Costs, ...]) -> str:
 
 def _row(line: Costs) -> tuple[str, ...]:
     counts = (line.calls, line.failed, line.tokens_in, line.tokens_out)
-    # Nobody knows the price of some calls, which are not in the sum.
+    # Calls of unknown price are not in the sum.
     unpriced = f" + {line.unpriced} unpriced" if line.unpriced else ""
     return (screen.one_line(line.name) or "-", *map("{:,}".format, counts), f"${line.cost:.4f}{unpriced}")
 
 
-_DAY_S = 86_400
+# --- cache ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A cache as listed: its name, file, entries, bytes, limit, and entries by model.
-
-    `limit` is in words.
-    """
+    """A cache as listed: its name, file, number of entries, size, limit in words, and entries by model."""
 
     cache: str
     path: str
@@ -96,65 +88,66 @@ class Kept:
     models: Mapping[str, int]
 
 
-def _which(vectors: bool, answers: bool) -> tuple[bool, bool]:
-    return (vectors, answers) if vectors or answers else (True, True)
+_vectors = flag("--vectors", "The vectors of models behind a server alone.")
+_answers = flag("--answers", "The answers of language models alone.")
 
 
 @command("stats")
-@option("--vectors", is_flag=True, help="The vectors of models behind a server alone.")
-@option("--answers", is_flag=True, help="The answers of language models alone.")
-@format_option(("text", "json"))
+@_vectors
+@_answers
+@format_option()
 @click.pass_context
 def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
-    """Show what is kept of models' answers: how much, what bounds it, from which models.
+    """Show the size of the caches of models' answers, their limits, and the models.
 
-    Both are kept for all workspaces of yours, by a hash of what was asked, which is not in them.
+    They are shared by all your workspaces; an entry is found by a hash of its question, which is not in them.
     """
-    chosen = _which(vectors, answers)
-    readers = [reader for reader, take in zip((_vectors, _answers), chosen, strict=True) if take]
-    caches = [reader(ctx) for reader in readers]
+    caches = [_kept(name, made) for name, made in _chosen(vectors, answers).items()]
     session.answer(form, caches, lambda: "\n\n".join(map(_shown, caches)))
 
 
 @command("clear")
-@option("--vectors", is_flag=True, help="The vectors of models behind a server alone.")
-@option("--answers", is_flag=True, help="The answers of language models alone.")
-@option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
-@format_option(("text", "json"))
+@_vectors
+@_answers
+@flag("--yes", "Do not ask; only a terminal is asked.")
+@format_option()
 @click.pass_context
 def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str) -> None:
-    """Forget what is kept of models' answers; what is needed again is asked, and paid for, again.
+    """Clear the caches of models' answers; an answer that is needed again is paid for again.
 
-    Indexes keep the vectors that they have. A program that uses a cache meanwhile goes on with it.
+    Indexes keep their vectors. A program that uses a cache meanwhile continues with it.
     """
+    chosen = _chosen(vectors, answers)
+    if session.can_ask(yes=yes):
+        held = {name: _kept(name, one).entries for name, one in chosen.items()}
+        session.confirm(f"Forget {_counted(held)}?")
+    gone = {name: made.forget() for name, made in chosen.items()}
+    session.answer(form, gone, lambda: f"forgot {_counted(gone)}")
+
+
+def _chosen(vectors: bool, answers: bool) -> dict[str, AnswerCache | VectorCache]:
+    """Return the caches that the flags name; both without any."""
     from commonplace.providers.cache import AnswerCache, VectorCache
 
-    of_vectors, of_answers = _which(vectors, answers)
-    if session.is_terminal(sys.stdin) and not yes:
-        caches = [reader(ctx) for reader, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
-        amount = " and ".join(render.count(cache.entries, cache.cache.removesuffix("s")) for cache in caches)
-        click.confirm(f"Forget {amount}?", abort=True, err=True)
-    kinds = (("vectors", VectorCache, of_vectors), ("answers", AnswerCache, of_answers))
-    gone = {name: made().forget() for name, made, take in kinds if take}
-    went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
-    session.answer(form, gone, lambda: f"forgot {went}")
+    both = not (vectors or answers)
+    found: dict[str, AnswerCache | VectorCache] = {}
+    if vectors or both:
+        found["vectors"] = VectorCache()
+    if answers or both:
+        found["answers"] = AnswerCache()
+    return found
 
 
-def _vectors(ctx: click.Context) -> Kept:
-    from commonplace.providers.cache import VectorCache
-
-    return _kept("vectors", VectorCache(), "")
+def _counted(entries: Mapping[str, int]) -> str:
+    return " and ".join(render.count(number, name.removesuffix("s")) for name, number in entries.items())
 
 
-def _answers(ctx: click.Context) -> Kept:
-    from commonplace.providers.cache import MAX_AGE_S, AnswerCache
+def _kept(name: str, cache: AnswerCache | VectorCache) -> Kept:
+    from commonplace.providers.cache import MAX_AGE_S
 
-    return _kept("answers", AnswerCache(), f" and {MAX_AGE_S / _DAY_S:.0f} days")
-
-
-def _kept(name: str, cache: AnswerCache | VectorCache, age: str) -> Kept:
     with closing(cache):
         stats = cache.stats()
+    age = f" and {MAX_AGE_S / _DAY_S:.0f} days" if name == "answers" else ""
     limit = f"at most {cache.limit:,} entries{age}"
     return Kept(name, str(cache.path), stats.entries, stats.bytes, limit, stats.models)
 
@@ -168,4 +161,4 @@ def _shown(kept: Kept) -> str:
     return "\n".join(screen.table(rows))
 
 
-cache = Group("cache", commands=(stats, clear), help="Show and clear what is kept of models' answers.")
+cache = Group("cache", commands=(stats, clear), help="Show and clear the caches of models' answers.")

@@ -93,7 +93,7 @@ SERVING = (
     ),
 )  # fmt: skip
 # Search options that exclude each other.
-EXCLUDING = (("--full", "--layer"), ("--lexical", "--semantic"))
+EXCLUDING = (("--full", "--layer"),)
 # Fields of a request (`search.request`), and how its hits are shown.
 FLAGS = (
     Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),

@@ -6,14 +6,15 @@ import os
 import shlex
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.cli import failures, picks, session
-from commonplace.cli.options import command, completed, format_option, option
+from commonplace.cli.options import argument, command, flag, format_option, option
 from commonplace.config import workspaces
-from commonplace.render import count, reports, to_json
+from commonplace.render import count, reports
 from commonplace.render.screen import one_line
 
 _NAMED = 5  # notes that do not fit; of more, only the number is shown
@@ -21,10 +22,10 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 
 
 @command("init")
-@click.argument("folder", metavar="[DIR]", required=False, shell_complete=completed("folders"))
+@argument("folder", "[DIR]", "folders", required=False)
 @click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
-    """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
+    """Make a workspace of a folder (default: this one); create missing files, touch no other."""
     from commonplace.memory import Memory, create, left_aside
 
     session.check_owner(ctx)
@@ -41,47 +42,33 @@ def init(ctx: click.Context, folder: str | None) -> None:
 
 
 @command("remember", dashed="words with a dash stand after --: `{0} -- {1} …`")
-@click.argument("text", nargs=-1, required=True)
-@option(
-    "--section",
-    metavar="S",
-    help="Section of MEMORY.md, with --long-term.",
-    shell_complete=completed("sections"),
-)
+@argument("text", nargs=-1, required=True)
+@option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.", completes="sections")
 @option("--heading", metavar="H", help="Heading in today's note.")
 @option("--on", metavar="DAY", help="The day it is about: yesterday, 2026-11-03, 昨天.")
-@option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
-@option("--tentative", is_flag=True, help="Mark it as a guess: searched, but not recalled until confirmed.")
-@option("--no-redact", is_flag=True, help="Write secrets as they are.")
+@flag("--long-term", "Write to MEMORY.md instead of today's note.")
+@flag("--tentative", "Mark it as a guess: searched, but not recalled until confirmed.")
+@flag("--no-redact", "Write secrets as they are.")
 @click.pass_context
 def remember(
     ctx: click.Context,
+    /,
     text: tuple[str, ...],
-    section: str | None,
-    heading: str | None,
-    on: str | None,
-    long_term: bool,
-    tentative: bool,
     no_redact: bool,
+    **options: Any,  # noqa: ANN401 - those of `Memory.remember` by the same name
 ) -> None:
     """Append an entry to today's note, or to MEMORY.md; - reads it from standard input.
 
-    Says where it went. Keys, tokens and passwords are replaced by [REDACTED:kind] before anything is
-    written; private parts are left out.
+    Prints its place. Keys, tokens and passwords are replaced by [REDACTED:kind] before the entry is written;
+    private parts are left out.
     """
-    if section and not long_term:
+    if options["section"] and not options["long_term"]:
         raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)
     memory = session.open_memory(ctx)
     written = memory.remember(
-        session.words_to_write(text),
-        section=section,
-        heading=heading,
-        long_term=long_term,
-        redact=False if no_redact else None,
-        provenance=session.provenance(ctx),
-        tentative=tentative,
-        on=on,
-    )
+        session.words_to_write(text), redact=False if no_redact else None, provenance=session.provenance(ctx),
+        **options,
+    )  # fmt: skip
     place = reports.written_text(written)
     try:
         session.write(place)
@@ -99,19 +86,17 @@ def remember(
 
 
 @command("timeline", several=True)
-@click.argument("anchor", nargs=-1, required=True, shell_complete=completed("notes"))
+@argument("anchor", nargs=-1, required=True, completes="notes")
 @option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
 @option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
-@format_option(("text", "json"))
+@format_option()
 @click.pass_context
 def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: int, form: str) -> None:
-    """Show what surrounds an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
+    """Show the passages around an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
 
-    A day or a longer time is written in any form that `on:` takes: 2026-02-13, last week, 上周三. Of next
-    week you see what names its days.
-
-    Passages of dated notes stand in the order of their days, files and lines; what was asked about is marked.
-    At a terminal each has a number, which `get`, `open` and `edit` take.
+    A day or a longer time is written in any form that `on:` takes: 2026-02-13, last week, 上周三. Next week
+    lists the passages that name its days. Passages of dated notes are in the order of their days, files and
+    lines; the anchor is marked. At a terminal each has a number, which `get` and `open` take.
     """
     memory = session.open_memories(ctx)
     around = memory.timeline(" ".join(anchor), before=before, after=after)
@@ -119,25 +104,22 @@ def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: in
         failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
     for message in around.warnings:
         failures.warn(message)
-    if form == "text":
-        look = session.look(memory.settings)
-        if look.width is not None:
-            picks.keep(session.asking(ctx), picks.of_moments(around.moments, memory.others))
-        session.write_recalled(reports.timeline_text(around, look), memory.settings)
-    else:
-        session.write(to_json(around))
+    look = session.look(memory.settings)
+    if form == "text" and look.width is not None:
+        picks.keep(session.asking(ctx), picks.references(around.moments, memory.others))
+    session.answer(form, around, lambda: reports.timeline_text(around, look), memory.settings)
     if not around.moments:
         ctx.exit(failures.NOTHING_FOUND)
 
 
 @command("ls", several=True)
-@click.argument("under", metavar="[PATH|COLLECTION]", default="", shell_complete=completed("notes"))
-@format_option(("text", "json"))
+@argument("under", "[PATH|COLLECTION]", "notes", default="")
+@format_option()
 @click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
     """List notes with date, size and title: all, those of a collection or folder, or that a glob matches.
 
-    At a terminal each has a number, which `get`, `open` and `edit` take.
+    At a terminal each has a number, which `get` and `open` take.
     """
     from commonplace.memory import listing
 
@@ -149,41 +131,34 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
     session.answer(form, notes, lambda: reports.notes_text(notes, look, numbered=picks.MOST), memory.settings)
     if form == "text":
         if look.width is not None:
-            picks.keep(session.asking(ctx), picks.of_notes(notes, memory.others))
+            picks.keep(session.asking(ctx), picks.references(notes, memory.others))
         session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
     if not notes:
         ctx.exit(failures.NOTHING_FOUND)
 
 
 @command("multi-get", several=True)
-@click.argument("references", metavar="REF...", nargs=-1, required=True, shell_complete=completed("notes"))
+@argument("references", "REF...", "notes", nargs=-1, required=True)
 @option(
-    "--max-bytes",
-    type=click.IntRange(1),
-    default=100_000,
-    show_default=True,
-    metavar="N",
+    "--max-bytes", type=click.IntRange(1), default=100_000, show_default=True, metavar="N",
     help="Most bytes in all; notes that do not fit are named.",
-)
-@option("--no-numbers", is_flag=True, help="Leave out line numbers.")
-@format_option(("text", "json"))
+)  # fmt: skip
+@flag("--no-numbers", "Leave out line numbers.")
+@format_option()
 @click.pass_context
 def multi_get(
     ctx: click.Context, references: tuple[str, ...], max_bytes: int, no_numbers: bool, form: str
 ) -> None:
     """Show several notes: references as `get` takes them, lists with commas, and globs in quotation marks.
 
-    What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
-    1.
+    Notes that cannot be shown are named on standard error, the first few of those that do not fit, and the
+    exit code is 1.
     """
     memory = session.open_memories(ctx)
     notes = memory.get_many(references, max_bytes=max_bytes)
     look = session.look(memory.settings)
-    if form == "text":
-        text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
-        session.write_recalled(text, memory.settings)
-    else:
-        session.write(to_json(notes))
+    text = reports.gathered_text(notes, numbers=not no_numbers, look=look)
+    session.answer(form, notes, lambda: text, memory.settings)
     unfit = [one.path for one in notes.left_out if one.path in notes.unfit]
     for one in notes.left_out:
         if one.path not in unfit[_NAMED:]:

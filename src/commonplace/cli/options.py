@@ -27,7 +27,7 @@ _LONGEST_SPAN = 5  # digits
 _COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "collections"}
 _DASHED, _JSON, TYPED = "commonplace.dashed", "commonplace.json", "commonplace.typed"  # of `Context.meta`
 Pair = tuple[str, str]
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Command(click.Command):
@@ -122,14 +122,14 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | tu
         setattr(ctx.ensure_object(State), parameter.name or "", value)
 
 
-def option(*names: str, completes: str = "", **attributes: Any) -> Callable[[_Decorated], _Decorated]:  # noqa: ANN401
+def option(*names: str, completes: str = "", **attributes: Any) -> Callable[[Decorated], Decorated]:  # noqa: ANN401
     """Declare an option of a command; `completes` is the kind of value that a shell offers."""
     if completes:
         attributes["shell_complete"] = completed(completes)
     return click.option(*names, **attributes)
 
 
-def flag(name: str, help: str, field: str = "") -> Callable[[_Decorated], _Decorated]:
+def flag(name: str, help: str, field: str = "") -> Callable[[Decorated], Decorated]:
     """Declare an option without a value."""
     return click.option(name, *filter(None, [field]), is_flag=True, help=help)
 
@@ -139,7 +139,7 @@ def argument(
     metavar: str = "",
     completes: str = "",
     **attributes: Any,  # noqa: ANN401
-) -> Callable[[_Decorated], _Decorated]:
+) -> Callable[[Decorated], Decorated]:
     """Declare an argument of a command."""
     attributes |= {"metavar": metavar} if metavar else {}
     return click.argument(name, shell_complete=completed(completes) if completes else None, **attributes)
@@ -167,10 +167,10 @@ def forms_of(formats: Sequence[str]) -> list[click.Parameter]:
     return made
 
 
-def format_option(formats: Sequence[str] = ("text", "json")) -> Callable[[_Decorated], _Decorated]:
+def format_option(formats: Sequence[str] = ("text", "json")) -> Callable[[Decorated], Decorated]:
     """Declare `--format` and `--json`; see `forms_of`."""
 
-    def declare(function: _Decorated) -> _Decorated:
+    def declare(function: Decorated) -> Decorated:
         own: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
         own += reversed(forms_of(formats))  # as click keeps the parameters of decorators
         return function
@@ -194,11 +194,11 @@ def serving() -> list[click.Parameter]:
     return [Option([*row.names, row.field], **_attributes(row)) for row in SERVING]
 
 
-def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:
+def flags(*fields: str) -> Callable[[Decorated], Decorated]:
     """Declare the options of a search that set these fields, in the order of its table; all without any."""
     chosen = [row for row in FLAGS if (not fields or row.field in fields) and row.field != "form"]
 
-    def declare(function: _Decorated) -> _Decorated:
+    def declare(function: Decorated) -> Decorated:
         function = function if fields else format_option(FORMS)(function)
         for row in reversed(chosen):
             function = click.option(*row.names, row.field, **_attributes(row))(function)

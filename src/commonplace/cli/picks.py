@@ -1,7 +1,7 @@
 """Hits and notes by their numbers, as a person at a terminal saw them last in a workspace, for `get 2`.
 
-Kept in the user's cache, a small file a workspace and agent: a reference on each line, which is the start of
-a note's hash and lines of it, so that no word of a note lies there and a note that changed is not found.
+The numbers are kept in the user's cache, a small file a workspace and agent with a reference on each line:
+the start of a note's hash and lines of it. No word of a note is in it, and a changed note is not found.
 """
 
 from __future__ import annotations
@@ -25,42 +25,30 @@ if TYPE_CHECKING:
 
 _DIGITS = 3
 MOST = 10**_DIGITS - 1  # rows that have a number
-KEPT_S = 86_400.0  # after which a search is not the last one that anybody remembers
+KEPT_S = 86_400.0  # after which numbers are forgotten
 _LARGEST = 128_000  # bytes
 _AGAIN = "search or list again, at a terminal"
 
 
-def references(hits: Sequence[Hit], home: str) -> list[str]:
-    """Return what `get` takes for each of the first hits, and for no line more.
+def references(rows: Sequence[Hit | Moment | NoteInfo], others: Collection[str]) -> list[str]:
+    """Return what `get` takes for each of the first rows; empty for a note whose text another has as well.
 
-    Those of the workspace `home` need no name before them.
+    `others` are the names of the workspaces beside the home, which stand before a reference.
     """
-    named = (("" if hit.workspace in ("", home) else f"{hit.workspace}:", hit) for hit in hits[:MOST])
-    return [f"{name}#{hit.docid}:{hit.start_line}-{hit.end_line}" for name, hit in named]
-
-
-def of_moments(moments: Sequence[Moment], names: Collection[str]) -> list[str]:
-    """Return the same for the first passages of a timeline, of these workspaces and the home."""
-    return [
-        f"{_workspace(one.path, names)}#{one.docid}:{one.start_line}-{one.end_line}" for one in moments[:MOST]
-    ]
-
-
-def of_notes(notes: Sequence[NoteInfo], names: Collection[str]) -> list[str]:
-    """Return the same for the first notes of a list; empty for one whose text another has as well."""
-    named = [one.path if one.number else f"{_workspace(one.path, names)}#{one.docid}" for one in notes]
+    named = []
+    for row in rows[:MOST]:
+        name, colon, _ = row.path.partition(":")
+        prefix = f"{name}:" if colon and name in others else ""
+        if first := getattr(row, "start_line", 0):
+            named.append(f"{prefix}#{row.docid}:{first}-{getattr(row, 'end_line', first)}")
+        else:
+            named.append(row.path if getattr(row, "number", 0) else f"{prefix}#{row.docid}")
     count = Counter(named)
-    return [name if count[name] == 1 else "" for name in named[:MOST]]
-
-
-def _workspace(path: str, names: Collection[str]) -> str:
-    """Return the prefix of a reference for a path in one of these workspaces; empty for the home."""
-    name, colon, _ = path.partition(":")
-    return f"{name}:" if colon and name in names else ""
+    return [name if count[name] == 1 or ":" in name.partition("#")[2] else "" for name in named]
 
 
 def keep(asking: Caller, named: Sequence[str]) -> None:
-    """Record the numbered references; if writing fails, numbers are unavailable and the command goes on."""
+    """Record the numbered references; if writing fails, numbers are unavailable and the command continues."""
     from contextlib import suppress
 
     from commonplace.base import records
@@ -72,17 +60,12 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
     records.drop_old(root, path.parent, KEPT_S)
 
 
-def is_number(text: str) -> bool:
-    """Tell whether a reference is the number of a hit: one to three digits, given at a terminal."""
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and sys.stdout.isatty()
-
-
 def find(asking: Caller, text: str) -> str:
-    """Return the reference that the number of a hit stands for; any other text is what it is.
+    """Return the reference of a number that is given at a terminal; any other text is returned unchanged.
 
-    Raises NoteNotFound where there is no such hit.
+    Raises NoteNotFound for an unknown number.
     """
-    if not is_number(text):
+    if not (_is_number(text) and sys.stdout.isatty()):
         return text
     path = _file(asking)
     try:
@@ -102,21 +85,25 @@ def find(asking: Caller, text: str) -> str:
 
 
 def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
-    """Read a reference, or the hit of that number. Raises as `Memory.get` does, and as `find`."""
+    """Read a reference, or the row of that number. Raises as `Memory.get` and `find`."""
     reference = find(asking, text)
     try:
         return memory.get(reference)
     except NoteNotFound as error:
-        if reference == text:
-            if text.isdecimal() and len(text) <= _DIGITS:
-                told = f"{NO_NOTE}; hits and notes have numbers at a terminal alone"
-                raise NoteNotFound(text, error.suggestions, told) from error
-            raise
         name = reference.partition("#")[0].rstrip(":")
-        told = f"the note of that number has changed since, or is gone; {_AGAIN}"
-        if name and name not in memory.others:
+        if reference != text and name and name not in memory.others:
             told = f"that number is of the workspace {name!r}; name it again with -w, as before"
+        elif reference != text:
+            told = f"the note of that number has changed since, or is gone; {_AGAIN}"
+        elif _is_number(text):
+            told = f"{NO_NOTE}; hits and notes have numbers at a terminal alone"
+        else:
+            raise
         raise NoteNotFound(text, error.suggestions, told) from error
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
 
 
 def _file(asking: Caller) -> Path:

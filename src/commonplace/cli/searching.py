@@ -1,4 +1,4 @@
-"""A search of the command line, from its options to what is printed, whoever read them."""
+"""A search of the command line, from its options to its output; `shortcut` and click call it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def search(
     asking = session.caller(workspace, agent, everything=everything)
     printed = None if given.get("engine") else session.ask_server("search", asking, request)
     if printed is None:
-        with session.memory_to_search(asking) as memory:
+        from commonplace.memory import reaching
+
+        with reaching(asking.reach(), asking.agent) as memory:
             printed = compose(memory, question, *screens, **given)
             if memory.settings.server.start == "always":
                 from commonplace.servers import local
@@ -106,7 +108,7 @@ def compose(
     if form == "text" and out.width is not None:
         from commonplace.cli import picks
 
-        numbered = picks.references(result.hits, memory.name)
+        numbered = picks.references(result.hits, memory.others)
     return Printed(warnings, text, notes, 0 if result.hits else failures.NOTHING_FOUND, numbered)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import click
 
     from commonplace.base.paths import Workspace
+    from commonplace.cli.flags import State
     from commonplace.config import Reach, Settings
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
@@ -45,7 +46,7 @@ class Caller(NamedTuple):
 
     @property
     def noted(self) -> dict[str, Any]:
-        """All of it, as a server notes whom it was started by; `caller_of_note` reads it."""
+        """Return all fields, as a server records them; `caller_of_note` reads them."""
         return {"root": self.root, "agent": self.agent, **self.asked}
 
     @property
@@ -69,7 +70,7 @@ class Caller(NamedTuple):
 
 
 def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
-    """Return who asks, as a server reads it of a request. Raises ConfigError for what cannot be that."""
+    """Return the caller that a request to a server names. Raises ConfigError for a malformed one."""
     beside = request.get("beside", [])
     if not isinstance(beside, list) or not all(isinstance(one, str) for one in beside):
         raise ConfigError("workspace", "beside others a list of folders must stand")
@@ -78,15 +79,15 @@ def caller_of(root: str, agent: str, request: Mapping[str, Any]) -> Caller:
 
 
 def caller_of_note(noted: Mapping[str, Any]) -> Caller:
-    """Return who started a server. Raises ConfigError."""
+    """Return the caller that started a server, by its record. Raises ConfigError."""
     root, agent = noted.get("root"), noted.get("agent")
     if not isinstance(root, str) or not os.path.isabs(root) or not isinstance(agent, str):
-        raise ConfigError("serve", "what a server was started with is not noted as it should be")
+        raise ConfigError("serve", "the record of a server is malformed; start it again")
     return caller_of(root, agent, noted)
 
 
 def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything: bool = False) -> Caller:
-    """Return who asks by the options of a command. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
+    """Return the caller by the options of a command. Raises WorkspaceNotFound, ConfigError, AccessDenied."""
     from commonplace.base import paths
 
     name = os.environ.get(AGENT_VARIABLE, "") if agent is None else agent
@@ -105,38 +106,29 @@ def caller(folders: Sequence[str] = (), agent: str | None = None, *, everything:
     return Caller(os.fspath(root), name, is_named, beside, everything)
 
 
-def memory_to_search(asking: Caller) -> Memory:
-    """Open a memory for one search."""
-    from commonplace.memory import reaching
-
-    return reaching(asking.reach(), asking.agent)
-
-
 def open_memory(ctx: click.Context, overrides: Mapping[str, object] | None = None) -> Memory:
     """Open the one workspace that the options name; it is closed when the command ends."""
     return _opened(ctx, _reach(ctx), lambda _: overrides or {})
 
 
 def open_memories(
-    ctx: click.Context, change: Callable[[Settings], Mapping[str, object]] | None = None
+    ctx: click.Context, change: Callable[[Settings], Mapping[str, object]] = lambda _: {}
 ) -> Memory:
     """Open the workspaces that the options name, for a question to all of them.
 
-    `change` says what the command sets otherwise than the settings in force, by dotted key.
+    `change` returns the settings that the command changes, by dotted key.
     """
     return _opened(ctx, asking(ctx).reach(), change)
 
 
-def _opened(
-    ctx: click.Context, reach: Reach, change: Callable[[Settings], Mapping[str, object]] | None = None
-) -> Memory:
+def _opened(ctx: click.Context, reach: Reach, change: Callable[[Settings], Mapping[str, object]]) -> Memory:
     from commonplace import config
     from commonplace.memory import reaching
     from commonplace.storage import keyvalue
 
     name = asking_agent(ctx)
     settings = config.load(reach.home, agent=name)
-    if change is not None and (overrides := change(settings)):
+    if overrides := change(settings):
         settings = config.load(reach.home, None, overrides, name)
     memory = reaching(reach, name, settings=settings)
     ctx.call_on_close(memory.close)
@@ -151,42 +143,37 @@ def _opened(
 
 
 def hint_agent(name: str | None) -> None:
-    """Say of an agent that the command line names that no settings are about it: it may be misspelt.
-
-    Where a table limits any agent, one without a table is refused before.
-    """
-    if not name:
-        return
-
+    """Warn that no settings are about the agent that the command line names: it may be misspelt."""
     from commonplace import config
 
-    known = config.agents(name)
-    if name in known:
+    if not name or name in config.agents(name):
         return
     from difflib import get_close_matches
 
     from commonplace.clients.table import TARGETS
 
-    clients = [target.name for target in TARGETS]
-    if name not in clients:
-        close = get_close_matches(name, [*known, *clients], 1)
+    known = [*config.agents(name), *(target.name for target in TARGETS)]
+    if name not in known:
+        close = get_close_matches(name, known, 1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
         warn(f"no settings are about the agent {name!r}, so those for all apply{meant}")
 
 
-def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
-    """Return who asks which workspaces, by the options before or after the command, or `everything`."""
+def _state(ctx: click.Context) -> State:
     from commonplace.cli.flags import State
 
-    state = ctx.ensure_object(State)
+    return ctx.ensure_object(State)
+
+
+def asking(ctx: click.Context, *, everything: bool = False) -> Caller:
+    """Return the caller and the workspaces, by the options before or after the command, or `everything`."""
+    state = _state(ctx)
     return caller(state.workspace, state.agent, everything=everything or state.everything)
 
 
 def workspace(ctx: click.Context) -> str | None:
-    """Return the folder that the options before or after the command name; several are a mistake here."""
-    from commonplace.cli.flags import State
-
-    state = ctx.ensure_object(State)
+    """Return the folder that the options name. Raises click.UsageError for several."""
+    state = _state(ctx)
     if state.everything or len(state.workspace) > 1:
         import click
 
@@ -197,9 +184,7 @@ def workspace(ctx: click.Context) -> str | None:
 
 def agent(ctx: click.Context) -> str | None:
     """Return the agent that the options before or after the command name."""
-    from commonplace.cli.flags import State
-
-    return ctx.ensure_object(State).agent
+    return _state(ctx).agent
 
 
 def asking_agent(ctx: click.Context) -> str:
@@ -209,7 +194,7 @@ def asking_agent(ctx: click.Context) -> str:
 
 
 def provenance(ctx: click.Context, of_session: str = "") -> Provenance | None:
-    """Return who writes: the agent that the options or the environment name; None for the owner."""
+    """Return the writer: the agent that the options or the environment name; None for the owner."""
     from commonplace.types import Provenance as Writer
 
     named = asking_agent(ctx)
@@ -238,7 +223,7 @@ def writable_root(ctx: click.Context) -> str:
 
 
 def check_owner(ctx: click.Context) -> None:
-    """Raise AccessDenied for an agent with memories of its own: what it may do is not for it to say."""
+    """Raise AccessDenied for an agent that a table limits."""
     from commonplace import config
 
     name = asking_agent(ctx)
@@ -248,7 +233,7 @@ def check_owner(ctx: click.Context) -> None:
 
 
 def hint_moved(workspace: Workspace) -> None:
-    """Say at a terminal that a folder without a state may be one that was moved."""
+    """Say at a terminal that a folder without a state may have been moved."""
     if workspace.state.is_dir() or not sys.stderr.isatty():
         return
     import shlex
@@ -263,7 +248,7 @@ def hint_moved(workspace: Workspace) -> None:
 
 
 def workspace_of(ctx: click.Context) -> Workspace:
-    """Return where everything of the workspace lies, without opening it."""
+    """Return the paths of the workspace, without opening it."""
     from commonplace.base.paths import Workspace
     from commonplace.config import files
 
@@ -285,14 +270,14 @@ def settings_of(ctx: click.Context) -> Settings:
 
 
 def language_model(memory: Memory) -> Client | None:
-    """Open the language model of the settings; answers that hold a secret are not kept."""
+    """Open the language model of the settings."""
     from commonplace.providers.opening import open_llm
 
     return open_llm(memory.workspace, memory.settings)
 
 
 def root_for_settings(ctx: click.Context) -> Path:
-    """Return the workspace, or where the user's own would be: settings can be read without one."""
+    """Return the workspace, or the default one: settings can be read without one."""
     from pathlib import Path
 
     from commonplace.base.paths import default_workspace
@@ -314,7 +299,7 @@ class Screen(NamedTuple):
 
 
 def screen_of(stream: IO[str]) -> Screen:
-    """Tell what a stream is, by NO_COLOR, FORCE_COLOR, TERM, and whether it is a terminal."""
+    """Return the properties of a stream, by NO_COLOR, FORCE_COLOR, TERM, and its being a terminal."""
     terminal = is_terminal(stream) and os.environ.get("TERM") != "dumb"
     color = terminal
     if os.environ.get("NO_COLOR"):  # https://no-color.org
@@ -364,17 +349,18 @@ def confirm(question: str) -> None:
 
 
 def locator(memory: Memory) -> Locate:
-    """Return what finds the file of a hit on disk."""
+    """Return a function that returns the path of a hit's file."""
+    from functools import cache
+
     from commonplace.memory import beside, sources
 
-    places: dict[str, tuple[str, dict[str, str]]] = {}
+    @cache
+    def places(workspace: str) -> tuple[str, dict[str, str]]:
+        held = beside(memory, workspace)
+        return os.fspath(held.workspace.root), {source.name: source.root for source in sources(held)}
 
     def locate(hit: Hit) -> str:
-        if hit.workspace not in places:
-            held = beside(memory, hit.workspace)
-            roots = {source.name: source.root for source in sources(held)}
-            places[hit.workspace] = os.fspath(held.workspace.root), roots
-        folder, roots = places[hit.workspace]
+        folder, roots = places(hit.workspace)
         root = roots.get(hit.collection, folder)
         path = hit.path.removeprefix(f"{hit.workspace}:") if hit.workspace else hit.path
         if root != folder:
@@ -398,7 +384,7 @@ class Printed(NamedTuple):
 
 
 def show(printed: Printed) -> int:
-    """Print what a command says, here or as a server composed it; return the exit code."""
+    """Print the output of a command, composed here or by a server; return the exit code."""
     for message in printed.warnings:
         warn(message)
     write(printed.text)
@@ -441,10 +427,9 @@ def write(text: str) -> None:
 
 
 def recalled(text: str, screen: Screen, settings: Settings) -> str:
-    """Return what notes say as it is printed: an agent that reads it must not take it for instructions.
+    """Frame text of notes for its reader: an agent must not take it for instructions.
 
-    A terminal, which alone has a width, shows it to a person as it is. Elsewhere a line stands before it and
-    one behind it, so that what filters lines finds the same ones as ever.
+    A terminal, which alone has a width, shows it unframed. Elsewhere a line precedes it and another follows.
     """
     frame = settings.output.frame
     if not text or frame == "never" or (frame == "auto" and screen.width is not None):
@@ -455,19 +440,19 @@ def recalled(text: str, screen: Screen, settings: Settings) -> str:
 
 
 def write_recalled(text: str, settings: Settings) -> None:
-    """Print what notes say, as text."""
+    """Print text of notes, framed."""
     write(recalled(text, screen_of(sys.stdout), settings))
 
 
 def write_diff(diff: str, settings: Settings) -> None:
-    """Print what changes in notes."""
+    """Print a diff of notes, framed."""
     from commonplace.render import reports
 
     write_recalled(reports.diff_text(diff.rstrip("\n"), look(settings)), settings)
 
 
 def answer(form: str, value: object, text: Callable[[], str], settings: Settings | None = None) -> None:
-    """Print a value as JSON, or the text of it where that is the form; with `settings` as what notes say."""
+    """Print a value as JSON, or its text in another form; framed as text of notes if `settings` are given."""
     from commonplace.render import to_json
 
     if form == "json":
@@ -483,7 +468,7 @@ def note(text: str, settings: Settings | None = None) -> None:
 
 
 def words_to_write(words: tuple[str, ...]) -> str:
-    """Join the words of an argument that is to be written. Raises ConfigError for what is no UTF-8."""
+    """Join the words of an argument that is to be written. Raises ConfigError unless they are UTF-8."""
     if any("\udc80" <= character <= "\udcff" for word in words for character in word):
         raise ConfigError("text", "is not UTF-8, so nothing was written; give it as UTF-8")
     return text_argument(words)

@@ -1,10 +1,9 @@
-"""`workspaces …`: the memories of this machine, what they are called, and who may use them."""
+"""`workspaces …`: the memories of this machine, their names, and who may use them."""
 
 from __future__ import annotations
 
 import os
 from contextlib import nullcontext, suppress
-from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -13,18 +12,18 @@ from commonplace.base import paths
 from commonplace.base.errors import WorkspaceNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.flags import State
-from commonplace.cli.options import Group, command, completed, format_option, option
+from commonplace.cli.options import Group, argument, command, flag, format_option, option
 from commonplace.config import editing, workspaces
-from commonplace.render import screen, to_json
+from commonplace.render import screen
 
 
 @command("list")
-@format_option(("text", "json"))
+@format_option()
 @click.pass_context
 def list_(ctx: click.Context, form: str) -> None:
-    """List the workspaces of this machine by name: what `--all-workspaces` puts questions to.
+    """List the workspaces of this machine by name: those that `--all-workspaces` searches.
 
-    With `--agent` those that it uses from here: the one that it writes to first, then what it reads.
+    With `--agent` those that it uses from here: the one that it writes to first, then those it reads.
     """
     agent, rows = session.asking_agent(ctx), list[tuple[str, str, str]]()
     is_named = bool(ctx.ensure_object(State).workspace)
@@ -33,27 +32,22 @@ def list_(ctx: click.Context, form: str) -> None:
         home = ("writes" if reach.reader is None else "reads") if agent else ""
         rows.append((reach.name, os.fspath(reach.home), home))
         rows += [(name, os.fspath(root), "reads" if agent else "") for name, root in reach.others.items()]
-    if form == "json":
-        keys = ("name", "folder", "use")
-        session.write(to_json([dict(filter(itemgetter(1), zip(keys, row, strict=True))) for row in rows]))
-    else:
-        shown = [(name, use, screen.name(folder)) for name, folder, use in rows]
-        session.write("\n".join(screen.table([tuple(filter(None, row)) for row in shown])))
+    data = [{"name": name, "folder": folder} | ({"use": use} if use else {}) for name, folder, use in rows]
+    shown = [tuple(filter(None, (name, use, screen.name(folder)))) for name, folder, use in rows]
+    session.answer(form, data, lambda: "\n".join(screen.table(shown)))
     if not rows:
         failures.warn("no workspace is known; make one with `commonplace init`")
         ctx.exit(failures.NOTHING_FOUND)
 
 
 @command("add")
-@click.argument("folder", metavar="DIR", shell_complete=completed("folders"))
-@option("--name", metavar="N", help="What it is called: in hits, with -w, and for [agents.NAME].")
+@argument("folder", "DIR", "folders")
+@option("--name", metavar="N", help="Its name: in hits, with -w, and for [agents.NAME].")
 @click.pass_context
 def add(ctx: click.Context, folder: str, name: str | None) -> None:
     """Note a workspace that was not made here, or give one another name."""
     session.check_owner(ctx)
-    root = Path(os.path.abspath(os.path.expanduser(folder)))
-    if not root.is_dir():
-        raise WorkspaceNotFound(paths.shown(root), missing=True)
+    root = _existing(folder)
     paths.check_usable(root)
     if name is not None:
         editing.set_name(root, name)
@@ -64,18 +58,16 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
 
 
 @command("move")
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW", shell_complete=completed("folders"))
+@argument("old", "OLD")
+@argument("new", "NEW", "folders")
 @click.pass_context
 def move(ctx: click.Context, old: str, new: str) -> None:
-    """Let the folder NEW have the state of OLD: its history, entries that wait, record of use, and index.
+    """Give the folder NEW the state of OLD: its history, waiting entries, record of use, and index.
 
-    State is found by the path of a folder, so one that was moved begins anew until this is said.
+    State is found by the path of a folder, so a moved folder begins anew until then.
     """
     session.check_owner(ctx)
-    former, root = (Path(os.path.abspath(os.path.expanduser(one))) for one in (old, new))
-    if not root.is_dir():
-        raise WorkspaceNotFound(paths.shown(root), missing=True)
+    former, root = _full(old), _existing(new)
     if not paths.move_state(former, root):
         failures.warn(f"{paths.shown(former)} has no state")
         ctx.exit(failures.NOTHING_FOUND)
@@ -84,30 +76,40 @@ def move(ctx: click.Context, old: str, new: str) -> None:
 
 
 @command("remove")
-@click.argument("folder", metavar="DIR|NAME", shell_complete=completed("workspaces"))
-@option("--state", is_flag=True, help="Delete its state and index too: history, waiting entries, usage.")
+@argument("folder", "DIR|NAME", "workspaces")
+@flag("--state", "Delete its state and index too: history, waiting entries, usage.")
 @click.pass_context
 def remove(ctx: click.Context, folder: str, state: bool) -> None:
-    """Forget that there is a workspace; nothing in its folder is touched."""
+    """Remove a workspace from the list; its folder is not touched."""
     session.check_owner(ctx)
-    named = {name: os.fspath(root) for name, root in workspaces.called(workspaces.known())}
-    root = Path(named.get(folder, os.path.abspath(os.path.expanduser(folder))))
-    is_noted = workspaces.drop(root)
+    named = dict(workspaces.called(workspaces.known()))
+    root = Path(named.get(folder) or _full(folder))
+    is_noted, shown = workspaces.drop(root), paths.shown(root)
     if state and paths.drop_state(root):
-        session.write(f"the state of {paths.shown(root)} is deleted")
+        session.write(f"the state of {shown} is deleted")
     if is_noted:
-        session.write(f"{paths.shown(root)} is no longer noted")
+        session.write(f"{shown} is no longer noted")
     if os.path.realpath(root) in workspaces.known():
-        failures.warn(f"{paths.shown(root)} stays known: your config.toml names it, or it is your own")
+        failures.warn(f"{shown} stays known: your config.toml names it, or it is your own")
     elif not (is_noted or state):
-        failures.warn(f"{paths.shown(root)} is not noted")
+        failures.warn(f"{shown} is not noted")
     if not (is_noted or state):
         ctx.exit(failures.NOTHING_FOUND)
 
 
+def _full(folder: str) -> Path:
+    return Path(os.path.abspath(os.path.expanduser(folder)))
+
+
+def _existing(folder: str) -> Path:
+    """Return the full path of a folder. Raises WorkspaceNotFound."""
+    root = _full(folder)
+    if not root.is_dir():
+        raise WorkspaceNotFound(paths.shown(root), missing=True)
+    return root
+
+
 group = Group(
-    "workspaces",
-    commands=[list_, add, move, remove],
-    help="List the workspaces of this machine, name them, move them, forget them.",
-    alone=list_,
-)
+    "workspaces", commands=[list_, add, move, remove], alone=list_,
+    help="List the workspaces of this machine, name them, move them, remove them from the list.",
+)  # fmt: skip
