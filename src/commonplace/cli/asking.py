@@ -12,7 +12,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.paths import Workspace
 from commonplace.cli import failures, picks, searching, session
 from commonplace.cli.flags import EXCLUDING, State
-from commonplace.cli.options import Decorated, argument, command, flag, flags, format_option, option
+from commonplace.cli.options import Decorated, argument, command, flag, flags, option
 from commonplace.cli.session import Printed
 from commonplace.config import keys
 from commonplace.render import count, reports, screen, to_json
@@ -42,7 +42,6 @@ def budget(name: str, help: str) -> Callable[[Decorated], Decorated]:
 @command("search", several=True, excluding=[*EXCLUDING, ("--lexical", "--semantic")], dashed=_DASHED)
 @argument("query", nargs=-1, required=True, completes="filters")
 @flags()
-@click.pass_context
 def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - those of `searching.search`
     """Find the passages that answer a question, best first.
 
@@ -55,12 +54,10 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     ctx.exit(searching.search(query, state.workspace, state.agent, state.everything, **options))
 
 
-@command("recall", several=True, dashed=_MESSAGE_DASHED)
+@command("recall", several=True, dashed=_MESSAGE_DASHED, answers=True)
 @argument("message", nargs=-1, required=True)
 @budget("recall.budget", "Most tokens to return.")
 @flags("collections", "strict", "now", "as_of", "rerank", "expand")
-@format_option()
-@click.pass_context
 def recall(
     ctx: click.Context,
     /,
@@ -93,11 +90,9 @@ def recall(
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("get", several=True)
+@command("get", several=True, answers=True)
 @argument("reference", "REF", "notes")
 @flag("--no-numbers", "Leave out line numbers.")
-@format_option()
-@click.pass_context
 def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
     """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'.
 
@@ -118,14 +113,12 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")
 
 
-@command("ask", several=True)
+@command("ask", several=True, answers=True)
 @argument("query", nargs=-1, required=True, completes="filters")
 @option("--model", metavar="M", help="The language model, as MODEL or PROVIDER/MODEL.")
 @option("--base-url", metavar="URL", help="Where it is, for a server that speaks OpenAI's chat completions.")
 @budget("recall.budget", "Most tokens of notes that the model reads.")
 @flags("collections", "strict", "now", "as_of")
-@format_option()
-@click.pass_context
 def ask(
     ctx: click.Context,
     /,
@@ -172,7 +165,7 @@ _OTHERS = ("message", "--budget", "--files", "--session", "--forget", "--now", "
 _EXCLUDING = [("--json", "--report"), *(("--instructions", one) for one in _OTHERS)]
 
 
-@command("prompt", several=True, dashed=_MESSAGE_DASHED, excluding=_EXCLUDING)
+@command("prompt", several=True, dashed=_MESSAGE_DASHED, excluding=_EXCLUDING, answers=True)
 @argument("message", nargs=-1)
 @budget("prompt.budget", "Most tokens to return; otherwise prompt.budget.")
 @option("--files/--no-files", default=None, help="Add files such as AGENTS.md; else prompt.file_names.")
@@ -184,8 +177,6 @@ _EXCLUDING = [("--json", "--report"), *(("--instructions", one) for one in _OTHE
     "--instructions", type=click.Choice(["auto", "en", "zh"]), is_flag=False, flag_value="auto",
     help="Print the text for a system prompt instead: when to recall, when to write. auto: as MEMORY.md.",
 )  # fmt: skip
-@format_option()
-@click.pass_context
 def prompt(
     ctx: click.Context, /, message: tuple[str, ...], session_id: str, forget: bool, now: date | None,
     instructions: Language | None, **request: Any,  # noqa: ANN401 - of `_compose_prompt`

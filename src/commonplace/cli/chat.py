@@ -13,7 +13,7 @@ import click
 
 from commonplace.base.errors import NoModel
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, argument, command, format_option, option
+from commonplace.cli.options import Group, argument, command, option
 from commonplace.config.settings import AUTO, TRANSCRIPTS
 from commonplace.render import reports, screen
 from commonplace.types.data import to_data
@@ -36,7 +36,6 @@ HELP = "/new begins another session, /quit or the end of input ends the chat; Ct
 @option("--base-url", metavar="URL", help="Its address, for a server of OpenAI's chat completions.")
 @option("--session", "name", metavar="ID", help="Continue this session, or begin one of this name.")
 @option("--once", "message", metavar="MESSAGE", help="Answer one message, and end.")
-@click.pass_context
 def chat(
     ctx: click.Context, model: str | None, base_url: str | None, name: str | None, message: str | None
 ) -> None:
@@ -158,7 +157,6 @@ def _lines() -> Iterator[str]:
     help="The format of the transcripts; auto: recognised for each file.",
 )  # fmt: skip
 @option("--name", default="", metavar="N", help="Name of the collection; the folder's own unless given.")
-@click.pass_context
 def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     """Make the transcripts of a folder, or one file or archive, searchable in their place.
 
@@ -169,9 +167,7 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     session.write(f"following {added.path} as {added.name}; `commonplace sync` reads it")
 
 
-@command("list")
-@format_option()
-@click.pass_context
+@command("list", answers=True)
 def list_(ctx: click.Context, form: str) -> None:
     """List the sessions, the newest first: id, format, time, turns or size, title."""
     listed = following.sessions(session.open_memory(ctx))
@@ -186,11 +182,9 @@ def list_(ctx: click.Context, form: str) -> None:
     session.answer(form, data, lambda: "\n".join(screen.table(rows, right=(3,))) or "no transcripts")
 
 
-@command("show")
+@command("show", answers=True)
 @argument("name", "ID", "sessions")
 @option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
-@format_option()
-@click.pass_context
 def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
     """Print the messages of a transcript, private parts and secrets left out."""
     memory = session.open_memory(ctx)
@@ -202,7 +196,6 @@ def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
 
 @command("unfollow")
 @argument("name")
-@click.pass_context
 def unfollow(ctx: click.Context, name: str) -> None:
     """Search a collection's transcripts no longer; the files are not touched."""
     following.unfollow(Path(session.writable_root(ctx)), name)

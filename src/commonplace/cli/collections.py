@@ -13,7 +13,7 @@ import click
 from commonplace import config
 from commonplace.base.errors import UnknownCollection
 from commonplace.cli import session
-from commonplace.cli.options import Group, argument, command, flag, format_option, option
+from commonplace.cli.options import Group, argument, command, flag, option
 from commonplace.config.collections import WEIGHTS
 from commonplace.config.settings import Collection
 from commonplace.render import count, reports, screen, to_json
@@ -41,7 +41,6 @@ def _root(ctx: click.Context) -> Path:
     "--weight", type=click.Choice(WEIGHTS),
     help="own: your own notes; reference: yours go before it. Reference outside the workspace.",
 )  # fmt: skip
-@click.pass_context
 def add(
     ctx: click.Context, folder: str, name: str | None, globs: tuple[str, ...], ignore: tuple[str, ...],
     weight: str | None,
@@ -55,9 +54,7 @@ def add(
         session.note(f"your own notes go before it: {own} changes that")
 
 
-@command("list")
-@format_option()
-@click.pass_context
+@command("list", answers=True)
 def list_(ctx: click.Context, form: str) -> None:
     """List the collections and their sizes in the index."""
     memory = session.open_memory(ctx)
@@ -65,10 +62,8 @@ def list_(ctx: click.Context, form: str) -> None:
     session.answer(form, held, lambda: reports.collections_text(held, session.look(memory.settings)))
 
 
-@command("show")
+@command("show", answers=True)
 @_name
-@format_option()
-@click.pass_context
 def show(ctx: click.Context, name: str, form: str) -> None:
     """Show a collection: its folder, patterns, descriptions, and its size in the index."""
     memory = session.open_memory(ctx)
@@ -105,7 +100,6 @@ def _command_line(update: Sequence[str]) -> str:
 
 @command("include")
 @_name
-@click.pass_context
 def include(ctx: click.Context, name: str) -> None:
     """Search a collection by default again; a new collection is searched."""
     config.set_collection(_root(ctx), name, by_default=True)
@@ -114,7 +108,6 @@ def include(ctx: click.Context, name: str) -> None:
 
 @command("exclude")
 @_name
-@click.pass_context
 def exclude(ctx: click.Context, name: str) -> None:
     """Keep a collection out of searches that do not name it with -c NAME or in:NAME."""
     config.set_collection(_root(ctx), name, by_default=False)
@@ -124,7 +117,6 @@ def exclude(ctx: click.Context, name: str) -> None:
 @command("weight")
 @_name
 @argument("weight", type=click.Choice(WEIGHTS))
-@click.pass_context
 def weigh(ctx: click.Context, name: str, weight: str) -> None:
     """Set whether NAME holds your own notes, or reference, which your own notes go before."""
     config.set_collection(_root(ctx), name, weight=weight)
@@ -135,7 +127,6 @@ def weigh(ctx: click.Context, name: str, weight: str) -> None:
 @_name
 @argument("program", "[COMMAND]...", nargs=-1)
 @flag("--clear", "Remove the command.")
-@click.pass_context
 def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: bool) -> None:
     """Show or set the command that `sync --pull` runs in a collection's folder first, such as `git pull -q`.
 
@@ -157,7 +148,6 @@ def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: b
 
 @command("remove")
 @_name
-@click.pass_context
 def remove(ctx: click.Context, name: str) -> None:
     """Forget a collection; its files are not touched."""
     config.remove_collection(_root(ctx), name)
@@ -167,7 +157,6 @@ def remove(ctx: click.Context, name: str) -> None:
 @command("rename")
 @argument("old", completes="collections")
 @argument("new")
-@click.pass_context
 def rename(ctx: click.Context, old: str, new: str) -> None:
     """Give a collection another name."""
     config.rename_collection(_root(ctx), old, new)
@@ -186,7 +175,6 @@ collection = Group(
 @command("add")
 @argument("prefix")
 @argument("text", nargs=-1, required=True)
-@click.pass_context
 def add_context(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
     """Describe the notes under PREFIX: / for all, a collection's name, or a path."""
     key = config.add_context(_root(ctx), prefix, session.text_argument(text))
@@ -194,9 +182,7 @@ def add_context(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
     _tell_of_vectors(ctx)
 
 
-@command("list")
-@format_option()
-@click.pass_context
+@command("list", answers=True)
 def list_contexts(ctx: click.Context, form: str) -> None:
     """List the contexts."""
     settings = session.open_memory(ctx).settings
@@ -209,7 +195,6 @@ def list_contexts(ctx: click.Context, form: str) -> None:
 
 @command("remove")
 @argument("prefix")
-@click.pass_context
 def remove_context(ctx: click.Context, prefix: str) -> None:
     """Remove the context of PREFIX."""
     key = config.remove_context(_root(ctx), prefix)
@@ -223,9 +208,7 @@ def _tell_of_vectors(ctx: click.Context) -> None:
         session.note("`commonplace sync` embeds the passages below it anew; `--estimate` says how many")
 
 
-@command("check")
-@format_option()
-@click.pass_context
+@command("check", answers=True)
 def check(ctx: click.Context, form: str) -> None:
     """List the collections and top folders of notes that no context describes."""
     bare = _undescribed(session.open_memory(ctx))

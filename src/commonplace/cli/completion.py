@@ -73,7 +73,6 @@ def register() -> None:
 
 @command("completion")
 @argument("shell", type=click.Choice(list(SHELLS)), required=False)
-@click.pass_context
 def completion(ctx: click.Context, shell: str | None) -> None:
     """Print the script by which a shell completes commands, options, notes, collections, agents and keys.
 

@@ -9,7 +9,7 @@ import click
 
 from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
-from commonplace.cli.options import argument, command, flag, format_option, option
+from commonplace.cli.options import argument, command, flag, option
 from commonplace.render import count, reports, screen, to_json
 from commonplace.types.data import to_data
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 _COPIED_LINES = 3  # of a copy that is listed
 
 
-@command("log")
+@command("log", answers=True)
 @argument("run", "[RUN]", "runs", default="")
 @option(
     "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Most rows."
 )
 @flag("--diff", "Show the diff of each.", "with_diffs")
-@format_option()
-@click.pass_context
 def log(ctx: click.Context, run: str, limit: int, with_diffs: bool, form: str) -> None:
     """List changes of notes, newest first, or show one of them with its diff.
 
@@ -62,7 +60,6 @@ def log(ctx: click.Context, run: str, limit: int, with_diffs: bool, form: str) -
 @command("restore")
 @argument("names", "[NAME]...", nargs=-1)
 @flag("--discard", "Delete these copies; without NAME, all of them.")
-@click.pass_context
 def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     """Merge into a note the lines that it lost when another program saved it.
 

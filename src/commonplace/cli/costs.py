@@ -16,7 +16,7 @@ from commonplace.base import clock
 from commonplace.base.paths import Workspace
 from commonplace.cli import session
 from commonplace.cli.flags import day
-from commonplace.cli.options import Group, command, flag, format_option, option, span_days
+from commonplace.cli.options import Group, command, flag, option, span_days
 from commonplace.render import screen
 
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ _HEAD = ("calls", "failed", "tokens in", "tokens out", "cost")
 _DAY_S = 86_400
 
 
-@command("costs")
+@command("costs", answers=True)
 @option("--since", metavar="DATE|7d", help="Calls from that day on, or of the last days (7d) or weeks (2w).")
 @option(
     "--by", type=click.Choice(["purpose", "model", "day"]), default="purpose", show_default=True,
     help="The group of each line.",
 )  # fmt: skip
-@format_option()
-@click.pass_context
 def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show the number, the tokens and the cost of calls to models."""
     from commonplace.providers import costs
@@ -92,11 +90,9 @@ _vectors = flag("--vectors", "The vectors of models behind a server alone.")
 _answers = flag("--answers", "The answers of language models alone.")
 
 
-@command("stats")
+@command("stats", answers=True)
 @_vectors
 @_answers
-@format_option()
-@click.pass_context
 def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
     """Show the size of the caches of models' answers, their limits, and the models.
 
@@ -106,12 +102,10 @@ def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
     session.answer(form, caches, lambda: "\n\n".join(map(_shown, caches)))
 
 
-@command("clear")
+@command("clear", answers=True)
 @_vectors
 @_answers
 @flag("--yes", "Do not ask; only a terminal is asked.")
-@format_option()
-@click.pass_context
 def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str) -> None:
     """Clear the caches of models' answers; an answer that is needed again is paid for again.
 

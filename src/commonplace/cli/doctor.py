@@ -15,7 +15,7 @@ import click
 from commonplace.base import paths
 from commonplace.base.messages import message
 from commonplace.cli import failures, session
-from commonplace.cli.options import command, flag, format_option, option
+from commonplace.cli.options import command, flag, option
 from commonplace.config.files import AGENT_VARIABLE
 from commonplace.render import count, screen, to_json
 
@@ -35,11 +35,9 @@ _TITLE_CELLS = 13
 _RECENT_S = 86_400.0  # older trouble of a hook is not reported
 
 
-@command("doctor")
+@command("doctor", answers=True)
 @flag("--offline", "Call no provider that would be reached over a network.")
 @option("-v", "--verbose", is_flag=True, help="Show every check, one line each.")
-@format_option()
-@click.pass_context
 def doctor(ctx: click.Context, offline: bool, verbose: bool, form: str) -> None:
     """Examine versions, SQLite, models, settings, notes, index, disk and permissions.
 

@@ -29,7 +29,6 @@ _SHOWN = 20  # changed lines; of more, only the numbers are shown
 
 @command("open", several=True)
 @argument("reference", "REF", "notes")
-@click.pass_context
 def open_(ctx: click.Context, reference: str) -> None:
     """Open a note at its line in your editor, and show afterwards which lines changed.
 

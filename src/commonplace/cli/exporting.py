@@ -26,7 +26,6 @@ _FORMS = ("md", "json", "zip")
 @option("--format", "form", type=click.Choice(_FORMS), help="One note, JSON, or a zip; else as FILE ends.")
 @flag("--private", "Keep private parts and secrets in; a zip always has them.")
 @flag("--force", "Replace FILE if it exists.")
-@click.pass_context
 def export(ctx: click.Context, target: str | None, form: str | None, private: bool, force: bool) -> None:
     """Write all own notes into one file: MEMORY.md, notes without a day, then day by day.
 

@@ -11,7 +11,7 @@ import click
 from commonplace.actions.statements import FORGET
 from commonplace.base.errors import NoteNotFound
 from commonplace.cli import acting, failures, session
-from commonplace.cli.options import argument, command, flag, format_option, option
+from commonplace.cli.options import argument, command, flag, option
 from commonplace.render import reports, screen, some
 from commonplace.types import Selection
 from commonplace.types.changes import UNNAMED
@@ -33,6 +33,7 @@ _OTHERS = ("references", "--text", "--person", "--session", "--query", "--yes", 
 @command(
     "forget",
     excluding=[("--dry-run", "--yes"), *((one, other) for one in _REQUESTS for other in _OTHERS)],
+    answers=True,
 )
 @argument("references", "[REFERENCE]...", "notes", nargs=-1)
 @option("--text", "texts", multiple=True, metavar="WORDS", help="Cut these words out of all notes.")
@@ -49,8 +50,6 @@ _OTHERS = ("references", "--text", "--person", "--session", "--query", "--yes", 
 @flag("--pending", "List the requests of agents.")
 @option("--approve", metavar="CODE", help="Preview the request of an agent, ask, and do it.")
 @option("--reject", metavar="CODE", help="Refuse the request of an agent.")
-@format_option()
-@click.pass_context
 def forget(
     ctx: click.Context, references: tuple[str, ...], texts: tuple[str, ...], people: tuple[str, ...],
     also: tuple[str, ...], sessions: tuple[str, ...], query: str | None, dry_run: bool, yes: bool,

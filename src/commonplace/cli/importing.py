@@ -11,18 +11,16 @@ import click
 from commonplace.actions.incoming import IMPORT
 from commonplace.base.errors import ConfigError
 from commonplace.cli import acting, failures, session
-from commonplace.cli.options import argument, command, flag, format_option
+from commonplace.cli.options import argument, command, flag
 
 if TYPE_CHECKING:
     from commonplace.imports.kinds import Kind
 
 
-@command("import", excluding=[("--dry-run", "--yes")])
+@command("import", excluding=[("--dry-run", "--yes")], answers=True)
 @argument("words", "[KIND] [PATH]...", nargs=-1, completes="imports")
 @flag("--dry-run", "Show places and lines that would be written, and write nothing.")
 @flag("--yes", "Do not ask.")
-@format_option()
-@click.pass_context
 def import_(ctx: click.Context, words: tuple[str, ...], dry_run: bool, yes: bool, form: str) -> None:
     """Bring in the notes of another memory, once; a second time only new and changed ones.
 

@@ -13,7 +13,7 @@ import click
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, progress, session
-from commonplace.cli.options import Group, argument, command, flag, format_option, option
+from commonplace.cli.options import Group, argument, command, flag, option
 from commonplace.render import count, reports, screen
 from commonplace.storage.queue import Queue
 
@@ -28,7 +28,7 @@ _WAIT_S = 10.0  # for another process that drains the queue
 _no_embed = flag("--no-embed", "Bring the text up to date, compute no vectors.")
 
 
-@command("sync", excluding=[("--estimate", one) for one in ("--every", "--no-embed", "--pull")])
+@command("sync", excluding=[("--estimate", one) for one in ("--every", "--no-embed", "--pull")], answers=True)
 @_no_embed
 @flag("--pull", "First run the commands that bring collections up to date.")
 @option("--every", type=click.FloatRange(0.01), metavar="MIN", help="Repeat every MIN minutes, until Ctrl-C.")
@@ -37,8 +37,6 @@ _no_embed = flag("--no-embed", "Bring the text up to date, compute no vectors.")
     "--drop-missing", multiple=True, metavar="NAME",
     help="Drop the index of a collection whose folder is missing or without notes; repeatable.",
 )  # fmt: skip
-@format_option()
-@click.pass_context
 def sync(
     ctx: click.Context, no_embed: bool, pull: bool, every: float | None, estimate: bool,
     drop_missing: tuple[str, ...], form: str,
@@ -112,7 +110,6 @@ def _set_aside(queue: Queue, number: int) -> str:
 
 @command("use")
 @argument("place", "URL|local")
-@click.pass_context
 def use(ctx: click.Context, place: str) -> None:
     """Keep the index on a server (postgresql://USER@HOST/DB, milvus://HOST:19530/DB) or in a file (local).
 
@@ -136,7 +133,6 @@ index_group = Group("index", commands=[use], help="Keep the index on a server or
 
 @command("watch")
 @_no_embed
-@click.pass_context
 def watch(ctx: click.Context, no_embed: bool) -> None:
     """Sync once, then whenever a note changes, until Ctrl-C.
 
@@ -161,10 +157,8 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
     watching(memory, again, stop=threading.Event(), state=failures.warn)
 
 
-@command("status")
+@command("status", answers=True)
 @flag("--paths", "Show the paths of notes, state, index and settings.", "only_paths")
-@format_option()
-@click.pass_context
 def status(ctx: click.Context, only_paths: bool, form: str) -> None:
     """Show the size of the index, the level that answers, and whether files have changed since."""
     if only_paths:
@@ -194,10 +188,11 @@ def _waiting(memory: Memory) -> Iterator[str]:
         yield _set_aside(queue, held.set_aside)
 
 
-_CLEAR_ALONE = [("--clear", one) for one in ("--days", "--never")]
+_ALONE = [("--last", one) for one in ("--days", "--never", "--clear")]
+_ALONE += [("--clear", one) for one in ("--days", "--never")]
 
 
-@command("usage", excluding=[*(("--last", one) for one in ("--days", "--never", "--clear")), *_CLEAR_ALONE])
+@command("usage", excluding=_ALONE, answers=True)
 @option("--days", type=click.IntRange(1, 10_000), metavar="N", help="The last N days, with today.")
 @flag("--never", "List every note that no question ever found, and nothing else.")
 @option(
@@ -206,8 +201,6 @@ _CLEAR_ALONE = [("--clear", one) for one in ("--days", "--never")]
 )  # fmt: skip
 @flag("--clear", "Delete the record.")
 @flag("--yes", "Do not ask before that; only a terminal is asked.")
-@format_option()
-@click.pass_context
 def usage(
     ctx: click.Context, days: int | None, never: bool, last: int | None, clear: bool, yes: bool, form: str
 ) -> None:

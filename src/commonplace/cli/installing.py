@@ -40,7 +40,6 @@ _LIST_ALONE = [("--list", one) for one in ("client", "--project", "--user", "--d
     "--name", default="memory", show_default=True, metavar="NAME", help="Name of the server in the client."
 )
 @flag("--list", "Show each client: on this machine or not, what is installed where.", "listing")
-@click.pass_context
 def install(
     ctx: click.Context, client: str | None, scope: Scope | None, dry_run: bool, make: bool, name: str,
     listing: bool,
@@ -85,7 +84,6 @@ def install(
 @_project
 @_user
 @_dry_run
-@click.pass_context
 def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: bool) -> None:
     """Take out of a client the entries of `install`, and nothing else.
 

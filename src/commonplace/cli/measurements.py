@@ -14,7 +14,7 @@ from commonplace import config
 from commonplace.base import installation, paths
 from commonplace.bench import questions
 from commonplace.cli import failures, progress, session
-from commonplace.cli.options import Group, argument, command, format_option, option
+from commonplace.cli.options import Group, argument, command, option
 from commonplace.render import count, hits, screen
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 # --- eval -----------------------------------------------------------------------------------------------
 
 
-@command("show")
-@format_option()
-@click.pass_context
+@command("show", answers=True)
 def show(ctx: click.Context, form: str) -> None:
     """Ask the questions of `eval init`, and show the ranks of their answers among the hits."""
     memory = session.open_memory(ctx, {"usage.record": False})
@@ -46,7 +44,6 @@ def show(ctx: click.Context, form: str) -> None:
     help="Number of questions.",
 )  # fmt: skip
 @option("--seed", type=int, default=0, show_default=True, help="Another number makes another choice.")
-@click.pass_context
 def init(ctx: click.Context, most: int, seed: int) -> None:
     """Make questions from your own notes: gold.jsonl in the workspace, for you to look through and mend.
 
@@ -67,7 +64,6 @@ def init(ctx: click.Context, most: int, seed: int) -> None:
 
 @command("reject")
 @argument("numbers", "N...", nargs=-1, required=True, type=int)
-@click.pass_context
 def reject(ctx: click.Context, numbers: tuple[int, ...]) -> None:
     """Drop questions by their numbers in the table; the others are numbered anew."""
     workspace = session.workspace_of(ctx)
@@ -90,7 +86,6 @@ INDENT = "   "
 
 @command("demo")
 @option("--keep", metavar="DIR", help="Put the workspace into this new or empty folder.", completes="folders")
-@click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
     from commonplace.config import editing

@@ -22,7 +22,7 @@ from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.cli import failures, progress, session
 from commonplace.cli import settings as configuring
-from commonplace.cli.options import Group, argument, command, flag, format_option, option
+from commonplace.cli.options import Group, argument, command, flag, option
 from commonplace.config import keys
 from commonplace.providers import fastembed, http, opening, probe, selection
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog, Spec
@@ -73,10 +73,8 @@ class Listed:
     about: str
 
 
-@command("list")
+@command("list", answers=True)
 @flag("--llm", "Only language models.")
-@format_option()
-@click.pass_context
 def list_(ctx: click.Context, llm: bool, form: str) -> None:
     """List the providers and whether each can be used here. No provider is called, and no key is shown."""
     settings = session.settings_of(ctx)
@@ -93,7 +91,7 @@ def list_(ctx: click.Context, llm: bool, form: str) -> None:
 
 @command("pull")
 @argument("name", "[PROVIDER/]MODEL")
-def pull(name: str) -> None:
+def pull(ctx: click.Context, name: str) -> None:
     """Fetch a model of fastembed, a reranker too; after Ctrl-C the next call continues."""
     provider, _, model = name.partition("/")
     spec = Spec("fastembed", name)
@@ -222,12 +220,10 @@ def _server(base_url: str, remedy: str) -> Use:
 # --- test -----------------------------------------------------------------------------------------------
 
 
-@command("test")
+@command("test", answers=True)
 @argument("name", "[PROVIDER[/MODEL]]", required=False)
 @flag("--llm", "Try the language model alone.")
 @flag("--reranker", "Try the reranker alone, on three texts.")
-@format_option()
-@click.pass_context
 def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
     """Try the models of the settings, or another one, with a question and a passage.
 
@@ -300,7 +296,6 @@ def _name(trial: Trial) -> str:
 @option("--key", metavar="FILE", help="File with its key.", completes="files")
 @flag("--llm", "Choose the language model instead.")
 @flag("--no-test", "Set it without trying it, and fetch nothing.")
-@click.pass_context
 def use(
     ctx: click.Context, name: str, dimensions: int | None, base_url: str | None, key: str | None, llm: bool,
     no_test: bool,

@@ -12,7 +12,7 @@ import click
 
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.cli import failures, picks, session
-from commonplace.cli.options import argument, command, flag, format_option, option
+from commonplace.cli.options import argument, command, flag, option
 from commonplace.config import workspaces
 from commonplace.render import count, reports
 from commonplace.render.screen import one_line
@@ -23,7 +23,6 @@ _NEIGHBOURS = click.IntRange(0, 1000)
 
 @command("init")
 @argument("folder", "[DIR]", "folders", required=False)
-@click.pass_context
 def init(ctx: click.Context, folder: str | None) -> None:
     """Make a workspace of a folder (default: this one); create missing files, touch no other."""
     from commonplace.memory import Memory, create, left_aside
@@ -49,7 +48,6 @@ def init(ctx: click.Context, folder: str | None) -> None:
 @flag("--long-term", "Write to MEMORY.md instead of today's note.")
 @flag("--tentative", "Mark it as a guess: searched, but not recalled until confirmed.")
 @flag("--no-redact", "Write secrets as they are.")
-@click.pass_context
 def remember(
     ctx: click.Context,
     /,
@@ -85,12 +83,10 @@ def remember(
         session.note(near, memory.settings)
 
 
-@command("timeline", several=True)
+@command("timeline", several=True, answers=True)
 @argument("anchor", nargs=-1, required=True, completes="notes")
 @option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
 @option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
-@format_option()
-@click.pass_context
 def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: int, form: str) -> None:
     """Show the passages around an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
 
@@ -112,10 +108,8 @@ def timeline(ctx: click.Context, anchor: tuple[str, ...], before: int, after: in
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("ls", several=True)
+@command("ls", several=True, answers=True)
 @argument("under", "[PATH|COLLECTION]", "notes", default="")
-@format_option()
-@click.pass_context
 def ls(ctx: click.Context, under: str, form: str) -> None:
     """List notes with date, size and title: all, those of a collection or folder, or that a glob matches.
 
@@ -137,15 +131,13 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-@command("multi-get", several=True)
+@command("multi-get", several=True, answers=True)
 @argument("references", "REF...", "notes", nargs=-1, required=True)
 @option(
     "--max-bytes", type=click.IntRange(1), default=100_000, show_default=True, metavar="N",
     help="Most bytes in all; notes that do not fit are named.",
 )  # fmt: skip
 @flag("--no-numbers", "Leave out line numbers.")
-@format_option()
-@click.pass_context
 def multi_get(
     ctx: click.Context, references: tuple[str, ...], max_bytes: int, no_numbers: bool, form: str
 ) -> None:

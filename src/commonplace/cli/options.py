@@ -35,7 +35,8 @@ class Command(click.Command):
 
     Of each pair of options in `excluding` one alone may be given. `dashed` says how to give it words that
     begin with a dash: {0} is the command, {1} such a word, {2} that word in quotation marks. With `several`
-    it takes more than one workspace; other commands refuse them and hide the option.
+    it takes more than one workspace; other commands refuse them and hide the option. With `answers` it has
+    `--format` and `--json`.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class Command(click.Command):
         excluding: Sequence[Pair] = (),
         dashed: str = "",
         several: bool = False,
+        answers: bool = False,
         **attributes: Any,  # noqa: ANN401
     ) -> None:
         super().__init__(name, context_settings=SETTINGS, **attributes)
-        self.params.extend(shared(several=several))
+        self.params += [*(forms_of(("text", "json")) if answers else ()), *shared(several=several)]
         self.excluding, self.dashed = excluding, dashed
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -167,17 +169,6 @@ def forms_of(formats: Sequence[str]) -> list[click.Parameter]:
     return made
 
 
-def format_option(formats: Sequence[str] = ("text", "json")) -> Callable[[Decorated], Decorated]:
-    """Declare `--format` and `--json`; see `forms_of`."""
-
-    def declare(function: Decorated) -> Decorated:
-        own: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
-        own += reversed(forms_of(formats))  # as click keeps the parameters of decorators
-        return function
-
-    return declare
-
-
 def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Make the function that offers a shell the values of a parameter: notes, collections, keys, files."""
 
@@ -199,7 +190,8 @@ def flags(*fields: str) -> Callable[[Decorated], Decorated]:
     chosen = [row for row in FLAGS if (not fields or row.field in fields) and row.field != "form"]
 
     def declare(function: Decorated) -> Decorated:
-        function = function if fields else format_option(FORMS)(function)
+        own: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
+        own += () if fields else reversed(forms_of(FORMS))  # as click keeps the parameters of decorators
         for row in reversed(chosen):
             function = click.option(*row.names, row.field, **_attributes(row))(function)
         return function
@@ -251,11 +243,9 @@ def span_days(text: str) -> int | None:
     return int(number) * _UNITS[unit]
 
 
-def command(
-    name: str, *, excluding: Sequence[Pair] = (), dashed: str = "", several: bool = False
-) -> Callable[[Callable[..., None]], Command]:
-    """Declare a command; its docstring is its help, the rest is that of `Command`."""
-    return click.command(name, cls=Command, excluding=excluding, dashed=dashed, several=several)
+def command(name: str, **attributes: Any) -> Callable[[Callable[..., None]], Command]:  # noqa: ANN401 - of `Command`
+    """Declare a command: its function takes the context first, its docstring is the help."""
+    return lambda function: click.command(name, cls=Command, **attributes)(click.pass_context(function))
 
 
 class Group(click.Group):

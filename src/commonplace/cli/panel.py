@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     type=click.Choice(("dark", "light", "terminal")),
     help="Colours; otherwise by what the terminal says of itself. T changes them.",
 )
-@click.pass_context
 def tui(ctx: click.Context, theme: str | None) -> None:
     """Look at this memory in a panel of the terminal: search, timeline, MEMORY.md, a live feed, health.
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 @command("mcp", several=True)
-@click.pass_context
 def mcp(ctx: click.Context, structured: bool) -> None:
     """Serve one client over standard input and output, until the input ends: the Model Context Protocol.
 
@@ -45,7 +44,6 @@ mcp.params[:0] = serving()
     metavar="MS",
     help="Milliseconds after which it gives up; 300 to 3000 if not said, by how busy the machine is.",
 )
-@click.pass_context
 def hook(ctx: click.Context, deadline: int | None) -> None:
     """Take an event of a coding client's session from standard input, as its hooks give it.
 
@@ -60,7 +58,6 @@ def hook(ctx: click.Context, deadline: int | None) -> None:
 
 
 @command("stop", several=True)
-@click.pass_context
 def stop(ctx: click.Context) -> None:
     """End the servers of this workspace, once they have answered what they are answering."""
     from commonplace.servers import daemon
@@ -82,7 +79,6 @@ def stop(ctx: click.Context) -> None:
 @command("status", several=True)
 @option("--show-token", is_flag=True, help="Print the headers: yours, and that of clients.")
 @option("--client-token", is_flag=True, help="Print nothing but the token of clients, for /mcp alone.")
-@click.pass_context
 def status(ctx: click.Context, show_token: bool, client_token: bool) -> None:
     """Show whether this workspace is served, where, whether the server answers, and where its token is.
 
@@ -292,7 +288,6 @@ def _examined(root: str, agent: str, online: bool) -> list[Finding]:
     help="On which port; otherwise server.port or, where that is taken, any that is free.",
 )
 @option("--no-browser", is_flag=True, help="Print the address, which lets one browser in, and open nothing.")
-@click.pass_context
 def web(ctx: click.Context, port: int | None, no_browser: bool) -> None:
     """Open the page of this memory in your browser; it is served in the background if it is not yet.
 

@@ -13,7 +13,7 @@ from commonplace import config as settings
 from commonplace.base import paths, records
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, argument, command, flag, format_option
+from commonplace.cli.options import Group, argument, command, flag
 from commonplace.config import files, keys, loading
 from commonplace.render import screen, to_json
 
@@ -27,10 +27,8 @@ _SEVERAL = ("texts", "names")  # kinds of keys that take more than one value
 _NEW = b"# Settings of commonplace; `commonplace config list` shows every one with its value.\n"
 
 
-@command("list")
+@command("list", answers=True)
 @flag("--origin", "Show the origin of each value: a file, a variable, or the default.")
-@format_option()
-@click.pass_context
 def list_(ctx: click.Context, origin: bool, form: str) -> None:
     """List the settings in force."""
     loaded = _loaded(ctx)
@@ -39,11 +37,9 @@ def list_(ctx: click.Context, origin: bool, form: str) -> None:
     session.answer(form, data, lambda: "\n".join(screen.table([row[: 2 + origin] for row in rows])))
 
 
-@command("get")
+@command("get", answers=True)
 @argument("name", "KEY", "keys")
 @flag("--origin", "Show the origin of the value.")
-@format_option()
-@click.pass_context
 def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
     """Show the value of one setting, and nothing else."""
     key, loaded = keys.find(name), _loaded(ctx)
@@ -61,7 +57,6 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
 @argument("name", "KEY", "keys")
 @argument("values", "VALUE...", nargs=-1, required=True)
 @flag("--in-workspace", "Set it in the workspace's file; otherwise in your own.")
-@click.pass_context
 def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: bool) -> None:
     """Set one setting in your own file; several values make a list, `--` goes before one with a dash.
 
@@ -82,7 +77,6 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
 @command("unset")
 @argument("name", "KEY", "keys")
 @flag("--in-workspace", "Remove it from the workspace's file; otherwise from your own.")
-@click.pass_context
 def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
     """Remove one setting from your own file, so that a weaker origin applies again.
 
@@ -98,9 +92,7 @@ def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
     warn_of_stronger(ctx, [name], place)
 
 
-@command("path")
-@format_option()
-@click.pass_context
+@command("path", answers=True)
 def path(ctx: click.Context, form: str) -> None:
     """Show the files that settings are read from."""
     named = {"user": settings.user_file(), "workspace": files.workspace_file(session.root_for_settings(ctx))}
@@ -110,7 +102,6 @@ def path(ctx: click.Context, form: str) -> None:
 
 @command("edit")
 @flag("--in-workspace", "Edit the workspace's file; otherwise your own.")
-@click.pass_context
 def edit(ctx: click.Context, in_workspace: bool) -> None:
     """Edit a settings file with VISUAL, EDITOR, or the usual editor; it is checked before it is written.
 

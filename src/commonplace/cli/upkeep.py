@@ -10,7 +10,7 @@ import click
 
 from commonplace.base.paths import root_of
 from commonplace.cli import failures, session
-from commonplace.cli.options import Group, command, completed, format_option, option, span_days
+from commonplace.cli.options import Group, argument, command, flag, option, span_days
 from commonplace.render import count, reports, some
 from commonplace.render.screen import one_line, shorten
 from commonplace.upkeep.schedule import due, templates
@@ -22,118 +22,94 @@ if TYPE_CHECKING:
     from commonplace.upkeep.consolidation import Consolidation
     from commonplace.upkeep.consolidation.checks import Accepted
     from commonplace.upkeep.consolidation.plan import Operation
-    from commonplace.upkeep.summaries import Summarizer
 
 
 # --- summarize ------------------------------------------------------------------------------------------
 
 
-@command("summarize")
-@click.argument("name", metavar="[SESSION]", required=False, shell_complete=completed("sessions"))
-@option("--pending", is_flag=True, help="Sum up what sessions that are over left behind.")
-@option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@click.pass_context
+@command("summarize", excluding=[("--pending", "name"), ("--pending", "--dry-run")])
+@argument("name", "[SESSION]", "sessions", required=False)
+@flag("--pending", "Sum up sessions that ended without a summary.")
+@flag("--dry-run", "Show the summary, and write nothing.")
 def summarize(ctx: click.Context, name: str | None, pending: bool, dry_run: bool) -> None:
     """Sum up a session in the note of its day: the newest one, unless it is named.
 
-    A session has one summary, which is brought up to date. The language model writes it, where one is set and
-    answers; otherwise it quotes what was decided or done. A dry run asks the model too.
+    A session has one summary, which is brought up to date. A language model writes it, if one is set and
+    answers; otherwise it quotes decisions and deeds. A dry run asks the model too.
     """
     from commonplace.upkeep.summaries import Summarizer
 
-    if pending and (name or dry_run):
-        raise click.UsageError("--pending goes with neither a session nor --dry-run", ctx)
     memory = session.open_memory(ctx)
     summarizer = Summarizer(memory, session.language_model(memory))
-    if not (_summarize_pending(summarizer) if pending else _summarize_one(summarizer, name, dry_run=dry_run)):
-        ctx.exit(failures.NOTHING_FOUND)
-
-
-def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -> bool:
-    """Sum up one session; return false if it has no new turns. Raises NoteNotFound."""
-    name = summarizer.find(name or "")
-    if dry_run:
-        text = _draft(summarizer, name)
-    else:
+    if pending:
+        outcomes = summarizer.run_pending()
+        for outcome in outcomes:
+            if outcome.error:
+                failures.warn(f"session {outcome.session}: {outcome.error}")
+            elif outcome.written:
+                session.write(f"{outcome.session}: {reports.written_text(outcome.written)}")
+        if not outcomes:
+            session.note("nothing is pending")
+        ctx.exit(0 if any(outcome.written for outcome in outcomes) else failures.NOTHING_FOUND)
+    name, text = summarizer.find(name or ""), ""
+    if not dry_run:
         written = summarizer.summarize(name, by_hand=True)
-        text = reports.written_text(written) if written else ""
-    session.write_recalled(text, summarizer.memory.settings) if dry_run else session.write(text)
+        session.write(text := reports.written_text(written) if written else "")
+    elif (draft := summarizer.draft(name)) is not None:
+        if draft.trouble:
+            failures.warn(f"no language model wrote this ({draft.trouble})")
+        text = f"- {draft.text}".replace("\n", "\n  ") if draft.text else ""
+        session.write_recalled(text, memory.settings)
     if not text:
         session.note(f"session {name}: nothing new that is worth a summary")
-    return bool(text)
-
-
-def _draft(summarizer: Summarizer, name: str) -> str:
-    """Return a session's summary as its note would have it; warn if no model wrote it."""
-    draft = summarizer.draft(name)
-    if draft is None:
-        return ""
-    if draft.trouble:
-        failures.warn(f"no language model wrote this ({draft.trouble})")
-    return f"- {draft.text}".replace("\n", "\n  ") if draft.text else ""
-
-
-def _summarize_pending(summarizer: Summarizer) -> bool:
-    outcomes = summarizer.run_pending()
-    for outcome in outcomes:
-        if outcome.error:
-            failures.warn(f"session {outcome.session}: {outcome.error}")
-        elif outcome.written:
-            session.write(f"{outcome.session}: {reports.written_text(outcome.written)}")
-    if not outcomes:
-        session.note("nothing is pending")
-    return any(outcome.written for outcome in outcomes)
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 # --- consolidate ----------------------------------------------------------------------------------------
 
 
-@command("consolidate", excluding=[("--estimate", "--dry-run"), ("--estimate", "--accept")])
-@option(
-    "--days", type=click.IntRange(1, 366), help="Days of notes, today included; otherwise consolidate.days."
+@command(
+    "consolidate",
+    excluding=[("--estimate", "--dry-run"), ("--estimate", "--accept"), ("--dry-run", "--accept")],
 )
-@option("--dry-run", is_flag=True, help="Show what would be written and what is rejected; write nothing.")
-@option("--estimate", is_flag=True, help="Say what asking the model would take; ask nothing.")
-@option("--accept", is_flag=True, help="Write what is proposed where no language model plans.")
-@option("--if-due", is_flag=True, help="Only if consolidate.every_hours have passed and notes have changed.")
-@click.pass_context
+@option("--days", type=click.IntRange(1, 366), help="Days of notes, with today; otherwise consolidate.days.")
+@flag("--dry-run", "Show accepted and rejected changes; write nothing.")
+@flag("--estimate", "Show the cost of asking the model; ask nothing.")
+@flag("--accept", "Write the proposals made without a language model.")
+@flag("--if-due", "Only if consolidate.every_hours have passed and notes have changed.")
 def consolidate(
     ctx: click.Context, days: int | None, dry_run: bool, estimate: bool, accept: bool, if_due: bool
 ) -> None:
     """Refine the daily notes into MEMORY.md: add, merge, replace and end entries.
 
-    The language model plans, code checks every step, and a second look asks the model whether the notes say
-    it; each entry names its line. Without a model, merges and endings are proposed. `commonplace undo` takes
-    it back.
-    Ends with 3 where there is nothing to change, with 4 where statements wait and no language model is set;
-    with --if-due, which schedules use, with 0.
+    The language model plans, code checks every step, and a second question asks the model whether the notes
+    say it; each entry names its line. Without a model, merges and endings are proposed. `commonplace undo`
+    takes it back. Ends with 3 if there is nothing to change, with 4 if statements wait and no language model
+    is set; with --if-due, which schedules use, with 0.
     """
     from commonplace.actions.statements import expire
     from commonplace.providers.opening import NONE
 
-    if dry_run and accept:
-        raise click.UsageError("--accept goes with writing, --dry-run without", ctx)
-    memory = session.open_memory(ctx)
-    if if_due and (struck := expire(memory, datetime.now().astimezone())):
+    memory, now = session.open_memory(ctx), datetime.now().astimezone()
+    if if_due and (struck := expire(memory, now)):
         session.note(struck)
-    if if_due and not due.is_due(memory, datetime.now().astimezone()):
+    if if_due and not due.is_due(memory, now):
         session.note("a consolidation is not due yet")
-        return
-    if estimate:
+    elif estimate:
         session.write(_estimated(memory, days))
-        return
-    try:
-        done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
-    except due.Running as error:
-        session.note(str(error))
-        return
-    if not (done.diff or if_due):
-        waiting = done.candidates and memory.settings.llm.provider == NONE
-        ctx.exit(failures.NO_MODEL if waiting else failures.NOTHING_FOUND)
+    else:
+        try:
+            done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
+        except due.Running as error:
+            session.note(str(error))
+            return
+        if not (done.diff or if_due):
+            waiting = done.candidates and memory.settings.llm.provider == NONE
+            ctx.exit(failures.NO_MODEL if waiting else failures.NOTHING_FOUND)
 
 
 def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
-    """Consolidate, write what somebody agrees to, and say so; return what came of it."""
+    """Consolidate, ask before proposals are written, and return the outcome."""
     from commonplace.upkeep.consolidation import consolidate
 
     llm = session.language_model(memory)
@@ -173,7 +149,7 @@ def _estimated(memory: Memory, days: int | None) -> str:
 
 
 def _remarks(done: Consolidation) -> Iterator[str]:
-    """Yield the remarks on statements that the diff does not show, a line each."""
+    """Yield a line on each change, and on statements that the diff does not show."""
     yield from map(_proposed, done.accepted)
     for rejection in done.rejected:
         yield f"rejected {described(rejection.operation)}: {one_line(rejection.reason)}"
@@ -185,7 +161,7 @@ def _remarks(done: Consolidation) -> Iterator[str]:
 
 
 def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
-    """Yield what was left out, and why, a line each; `planned` if a language model is set."""
+    """Yield a line on statements left out; `planned` if a language model is set."""
     from commonplace.upkeep.consolidation.run import UNCHANGED
 
     if done.left_out:
@@ -199,7 +175,7 @@ def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
 
 
 def _proposed(one: Accepted) -> str:
-    """Say in a sentence what a proposal does to which lines."""
+    """Describe a change and its lines in a sentence."""
     lines = some([entry.statement.citation for entry in one.targets])
     text = f"“{shorten(one_line(one.text), 80)}”" if one.text else ""
     ended = f"“{shorten(one_line(one.targets[0].text), 80)}”" if one.targets else ""
@@ -218,8 +194,7 @@ def _proposed(one: Accepted) -> str:
 
 def described(operation: Operation) -> str:
     """Return an operation of a plan in short, on one line."""
-    text = one_line(operation.text)
-    quoted = f"“{text[:80]}{'…' if len(text) > 80 else ''}”" if text else ""
+    quoted = f"“{shorten(one_line(operation.text), 80)}”" if operation.text else ""
     return " ".join(filter(None, [operation.op, *map(one_line, operation.targets), quoted]))
 
 
@@ -239,19 +214,13 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str | None) -> i
 
 
 @command("rollup")
-@option(
-    "--older-than",
-    metavar="DAYS",
-    callback=_age,
-    help="How old all of a month must be, as 60d; otherwise the setting.",
-)
-@option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
-@click.pass_context
+@option("--older-than", metavar="DAYS", callback=_age, help="Least age of a month, as 60d; else the setting.")
+@flag("--dry-run", "Show the changes, and change nothing.")
 def rollup(ctx: click.Context, older_than: int | None, dry_run: bool) -> None:
     """Turn the daily notes of months that are old enough into one note a month.
 
-    Each day stands there verbatim under its heading, and is found with its day as before. `commonplace undo`
-    brings the daily notes back. Ends with 3 where no month is old enough, or none was rolled up.
+    Each day is in it verbatim under its heading, and is found with its day as before. `commonplace undo`
+    brings the daily notes back. Ends with 3 if no month is old enough.
     """
     from commonplace.upkeep import rollup as rolling
 
@@ -271,59 +240,48 @@ def rollup(ctx: click.Context, older_than: int | None, dry_run: bool) -> None:
         session.note("no month is old enough")
         ctx.exit(failures.NOTHING_FOUND)
     if all(month.refused for month in report.months):
-        ctx.exit(failures.ERROR)  # there was work, and all of it was refused
+        ctx.exit(failures.ERROR)
 
 
 # --- schedule -------------------------------------------------------------------------------------------
 
 
-@command("print")
-@option("--at", metavar="HH:MM", default="", help="When, by the clock here; otherwise 03:30.")
-@option("--watch", "watching", is_flag=True, help="Sync whenever a note changes, in its place.")
+@command("print", excluding=[("--at", "--watch")])
+@option("--at", metavar="HH:MM", default="", help="The time of day, local; otherwise 03:30.")
+@flag("--watch", "Sync whenever a note changes, instead.", "watching")
 @option("--with", "by", type=click.Choice(templates.NAMES), help="Otherwise systemd, or launchd on a Mac.")
-@option("--write", is_flag=True, help="Put the files in place; starting them is left to you.")
-@click.pass_context
+@flag("--write", "Write the files; starting them is left to you.")
 def print_(ctx: click.Context, at: str, watching: bool, by: str | None, write: bool) -> None:
-    """Print what lets the system start `consolidate --if-due` every night for this workspace.
+    """Print the schedule that starts `consolidate --if-due` every night for this workspace.
 
-    Files of systemd or launchd, or a line for cron, and the commands that start and remove them. Nothing
-    secret is in them. A night in which nothing has changed since the last one does nothing.
+    Files of systemd or launchd, or a line for cron, and the commands that start and remove them. They hold no
+    secret. A night without a change since the last one does nothing.
     """
-    if watching and at:
-        raise click.UsageError("--at does not go with --watch", ctx)
     workspace = session.open_memory(ctx).workspace
     job = templates.watcher(workspace) if watching else templates.nightly(workspace, at)
     setup = templates.setup(job, by or "")
     for path, text in setup.files.items():
         if write:
             root_of(path).exchange(path, text.encode())
-            session.write(f"wrote {path}")
-        else:
-            session.write(f"# {path}\n{text}")
+        session.write(f"wrote {path}" if write else f"# {path}\n{text}")
     session.write(f"# to start it:\n{setup.start}\n# to take it away:\n{setup.stop}")
 
 
-@command("status")
-@format_option(("text", "json"))
-@click.pass_context
+@command("status", answers=True)
 def status(ctx: click.Context, form: str) -> None:
-    """Show how the last consolidation went, and whether one is due."""
+    """Show the result of the last consolidation, and whether one is due."""
     memory = session.open_memory(ctx)
     known = due.record(memory.workspace)
     last = due.last_at(memory.workspace, known)
     began, tried = last.isoformat(timespec="seconds") if last else "", known.tried if known else ""
     result = known.result if known else "the record is damaged"
     is_due = due.is_due(memory, datetime.now().astimezone())
-    state = {"last": began, "tried": tried, "result": result, "due": is_due}
-    session.answer(form, state, lambda: _status_text(began, tried, result, is_due))
-
-
-def _status_text(last: str, tried: str, result: str, is_due: bool) -> str:
-    at, failed = (moment[:16].replace("T", " ") for moment in (last, tried if tried > last else ""))
+    at, failed = (moment[:16].replace("T", " ") for moment in (began, tried if tried > began else ""))
     told = f"{at or 'never'}{f'; failed {failed}' if failed else ''}{f': {result}' if result else ''}"
-    return f"last      {told}\ndue       {'yes' if is_due else 'no'}"
+    text = f"last      {told}\ndue       {'yes' if is_due else 'no'}"
+    session.answer(form, {"last": began, "tried": tried, "result": result, "due": is_due}, lambda: text)
 
 
 schedule = Group(
-    "schedule", commands=[print_, status], help="Let the system refine the memory every night; how it went."
+    "schedule", commands=[print_, status], help="Start a consolidation every night; show the last result."
 )

@@ -12,14 +12,12 @@ from commonplace.base import paths
 from commonplace.base.errors import WorkspaceNotFound
 from commonplace.cli import failures, session
 from commonplace.cli.flags import State
-from commonplace.cli.options import Group, argument, command, flag, format_option, option
+from commonplace.cli.options import Group, argument, command, flag, option
 from commonplace.config import editing, workspaces
 from commonplace.render import screen
 
 
-@command("list")
-@format_option()
-@click.pass_context
+@command("list", answers=True)
 def list_(ctx: click.Context, form: str) -> None:
     """List the workspaces of this machine by name: those that `--all-workspaces` searches.
 
@@ -43,7 +41,6 @@ def list_(ctx: click.Context, form: str) -> None:
 @command("add")
 @argument("folder", "DIR", "folders")
 @option("--name", metavar="N", help="Its name: in hits, with -w, and for [agents.NAME].")
-@click.pass_context
 def add(ctx: click.Context, folder: str, name: str | None) -> None:
     """Note a workspace that was not made here, or give one another name."""
     session.check_owner(ctx)
@@ -60,7 +57,6 @@ def add(ctx: click.Context, folder: str, name: str | None) -> None:
 @command("move")
 @argument("old", "OLD")
 @argument("new", "NEW", "folders")
-@click.pass_context
 def move(ctx: click.Context, old: str, new: str) -> None:
     """Give the folder NEW the state of OLD: its history, waiting entries, record of use, and index.
 
@@ -78,7 +74,6 @@ def move(ctx: click.Context, old: str, new: str) -> None:
 @command("remove")
 @argument("folder", "DIR|NAME", "workspaces")
 @flag("--state", "Delete its state and index too: history, waiting entries, usage.")
-@click.pass_context
 def remove(ctx: click.Context, folder: str, state: bool) -> None:
     """Remove a workspace from the list; its folder is not touched."""
     session.check_owner(ctx)
