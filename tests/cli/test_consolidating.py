@@ -102,4 +102,4 @@ def test_without_a_model_it_says_how_much_waits(run: Run, workspace: Path) -> No
 def test_what_is_rejected_stands_in_quotes() -> None:
     shown = [described(Operation("add", text="Kim owns\nlogs.")), described(Operation("expire", ("M6",)))]
     assert shown == ["add “Kim owns logs.”", "expire M6"]
-    assert described(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 80}…”"
+    assert described(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 79}…”"
