@@ -46,10 +46,6 @@ def test_guesses_that_a_recall_leaves_out_are_told_in_a_line(run: Run, workspace
     assert "left out" not in run("recall", "deploy").stderr
 
 
-def test_search_finds_chinese(run: Run) -> None:
-    assert "周五下午不部署" in run("search", "周五部署").stdout
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_exits_0_when_found_and_3_when_not(run: Run, form: str) -> None:
     found, nothing = run("search", "deploy", "--format", form), run("search", NONSENSE, "--format", form)
@@ -120,17 +116,6 @@ def test_get_shows_numbered_lines(run: Run) -> None:
     assert (data["path"], data["total_lines"], data["lines"][0]) == ("MEMORY.md", 5, "# Memory")
 
 
-def test_get_by_docid(run: Run) -> None:
-    docid = json.loads(run("search", "deploy", "--format", "json").stdout)[0]["docid"]
-    assert run("get", f"#{docid}").stdout.startswith(" 1  # 2026-02-13\n")
-
-
-def test_get_suggests_what_is_near(run: Run) -> None:
-    result = run("get", "memory/2026-02-31.md")
-    assert result.exit_code == 1
-    assert "did you mean memory/2026-02-1" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("reference", "found", "near"),
     [
@@ -172,11 +157,6 @@ def test_get_stays_inside(run: Run, workspace: Path, reference: str) -> None:
     assert "secret" not in result.output
 
 
-def test_words_joined_by_the_shell_or_by_us_are_the_same(run: Run) -> None:
-    apart = run("search", "deploy", "Thursday", "--format", "json").stdout
-    assert run("search", "deploy Thursday", "--format", "json").stdout == apart
-
-
 def test_stale_files_are_told(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("sync")
     monkeypatch.setattr("commonplace.index.store.CHEAP_FILES", -1)
@@ -202,15 +182,6 @@ def test_a_row_of_the_index_layer_leads_to_its_lines(run: Run) -> None:
     asked = run("search", "deploy", "Thursday", "--layer", "index", "--format", "json")
     (row, *_) = json.loads(asked.stdout)
     assert (row["ref"], row["date"]) == (reference, "2026-02-13")
-
-
-def test_a_row_of_one_of_two_equal_notes_leads_to_the_same_words(run: Run, workspace: Path) -> None:
-    for name in ("2026-03-01.md", "2026-03-02.md"):
-        (workspace / "memory" / name).write_text("# Desk\n\n- The walnut desk.\n")
-    references = [line.split()[0] for line in run("search", "walnut", "--layer", "index").stdout.splitlines()]
-    assert references
-    for reference in references:
-        assert "walnut" in run("get", reference).stdout
 
 
 def test_the_full_layer_shows_what_the_snippet_cuts(run: Run, workspace: Path) -> None:
@@ -265,16 +236,6 @@ def test_history_and_a_day(run: Run, workspace: Path, separate: bool) -> None:
     recalled = run("recall", "when is the kiln fired", "--as-of", "yesterday", "--now", "2026-03-02")
     assert "Mondays" in recalled.stdout
     assert "Fridays" not in recalled.stdout
-
-
-def test_the_first_and_the_last_of_all_days(run: Run, workspace: Path) -> None:
-    struck(workspace)
-    for command in ("search", "recall"):
-        ask = (command, "when is the kiln fired", "--as-of")
-        assert "Fridays" in run(*ask, "9999-12-31").stdout
-        assert "Fridays" not in run(*ask, "0001-01-01").stdout
-    assert run("search", "deploy after:0001-01-01 before:9999-12-31").exit_code == 0
-    assert run("search", "deploy on:0001-01-01").exit_code == 3
 
 
 def test_a_day_that_is_none(run: Run) -> None:

@@ -152,22 +152,3 @@ def code(run: Run, tmp_path: Path) -> Path:
 def hit(run: Run, *arguments: str) -> dict[str, object]:
     first: dict[str, object] = json.loads(run("search", *arguments, "--format", "json").stdout)[0]
     return first
-
-
-def test_a_hit_in_code_shows_where_it_stands(run: Run, code: Path) -> None:
-    first = hit(run, "wait before attempt", "-c", "source")
-    assert first["headings"] == ["hooks.py", "Dispatcher", "retry"]
-    assert (first["title"], first["date"]) == ("hooks.py", None)
-    assert (first["path"], first["start_line"], first["end_line"]) == ("source/hooks.py", 7, 9)
-    shown = run("get", f"source/hooks.py:{first['start_line']}-{first['end_line']}", "--no-numbers").stdout
-    assert shown == "\n".join(CODE.split("\n")[6:9]) + "\n"
-    assert "hooks.py › Dispatcher › retry" in run("search", "wait before attempt", "-c", "source").stdout
-
-
-def test_the_first_code_does_not_make_an_index_anew(run: Run, tmp_path: Path) -> None:
-    run("sync")
-    (tmp_path / "a.py").write_text("x = 1\n")
-    run("collection", "add", str(tmp_path), "--name", "source", "--glob", "a.py")
-    report = json.loads(run("sync", "--format", "json").stdout)
-    assert (report["rebuilt"], report["added"]) == (None, 1)
-    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None

@@ -9,8 +9,6 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.paths import Workspace
-from commonplace.cli.upkeep import described
-from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.schedule import due
 from tests.cli.conftest import Run
 
@@ -97,9 +95,3 @@ def test_without_a_model_it_says_how_much_waits(run: Run, workspace: Path) -> No
     told = run("consolidate").stderr
     assert "no language model is set, and 1 statement waits for one; set one with" in told
     assert "nothing to do" not in told
-
-
-def test_what_is_rejected_stands_in_quotes() -> None:
-    shown = [described(Operation("add", text="Kim owns\nlogs.")), described(Operation("expire", ("M6",)))]
-    assert shown == ["add “Kim owns logs.”", "expire M6"]
-    assert described(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 79}…”"

@@ -108,19 +108,6 @@ def test_what_is_near_is_cut_to_the_terminal(
     assert all(len(line) <= 50 for line in near if "memory/2026-02-13.md#" in line)
 
 
-@pytest.mark.usefixtures("terminal")
-def test_on_a_terminal_many_are_asked_about(run: Run, workspace: Path) -> None:
-    other = workspace / "memory" / "2026-02-14.md"
-    other.write_text(f"- {OLD}\n")
-    assert run("correct", OLD, NEW, input="n\n").exit_code == 130
-    assert "~~" not in text(workspace)
-    done = run("correct", OLD, NEW, input="y\n")
-    assert "Strike 2 statements?" in done.stderr
-    assert "~~" in text(workspace)
-    assert "~~" in other.read_text()
-    assert run("correct", NEW, OLD, "--yes").exit_code == 0
-
-
 def test_an_agent_is_named(run: Run, workspace: Path) -> None:
     assert run("correct", OLD, NEW, "--agent", "nano", "--session", "s1").exit_code == 0
     assert "by=agent agent=nano" in text(workspace)

@@ -87,8 +87,3 @@ def test_prices_that_cannot_be_read_hide_no_costs(run: Run, spent: Path) -> None
     file.parent.mkdir(parents=True)
     file.write_text("[broken")
     assert run("costs").exit_code == 0
-
-
-def test_days_far_back(run: Run, spent: Path) -> None:
-    for since in ("9999d", "9999w", "1970-01-02"):
-        assert run("costs", "--since", since).exit_code == 0, since

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.base.paths import Workspace
 from commonplace.cli import hook
 from commonplace.config import user_file
 from commonplace.diagnosis import examination
@@ -64,24 +63,6 @@ def test_what_is_not_fine_comes_with_its_remedy(run: Run, fine: Path) -> None:
     assert "    → commonplace sync" in lines
     assert re.fullmatch(r"nothing wrong, 2 warnings, of \d+ checks", lines[-1])
     assert KEY not in result.output
-
-
-def test_a_note_of_a_collection_is_named_with_it(run: Run, fine: Path, tmp_path: Path) -> None:
-    (tmp_path / "design").mkdir()
-    (tmp_path / "design" / "x.md").write_text("password = hunter2hunter2\n")
-    run("collection", "add", str(tmp_path / "design"), "--name", "kestrel")
-    shown = run("doctor", "--offline").stdout
-    assert "! 1 line with what looks like a secret: kestrel/x.md:1" in shown
-    assert run("get", "kestrel/x.md:1").exit_code == 0
-
-
-def test_something_wrong_ends_with_1(run: Run, fine: Path) -> None:
-    Workspace(fine).index.write_bytes(os.urandom(9000))
-    result = run("doctor")
-    assert result.exit_code == 1
-    assert result.stderr == ""
-    assert f"  ✗ {Workspace(fine).index} cannot be read (damaged)" in result.stdout
-    assert re.fullmatch(r"1 wrong, 0 warnings, of \d+ checks", result.stdout.splitlines()[-1])
 
 
 def test_the_last_hook_that_went_wrong_is_told(run: Run, fine: Path) -> None:

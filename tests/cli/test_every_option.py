@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 import pytest
-from markdown_it import MarkdownIt
 
 from commonplace import __version__
 from commonplace.base.paths import Workspace
@@ -19,7 +18,7 @@ from commonplace.cli.options import Group
 from commonplace.storage import transaction
 from commonplace.types.changes import About, Change
 from tests import applying
-from tests.cli.conftest import Program, Run
+from tests.cli.conftest import Run
 from tests.places import settings_file
 
 
@@ -151,55 +150,13 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
 # --- search -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def awkward(workspace: Path) -> Path:
-    """A note whose name, headings and text are awkward for every format."""
-    (workspace / "memory" / 'a "b", <c>&d;.md').write_text(
-        '---\ntitle: \'T "x" <y> & z\'\n---\n# H "1", <2> & `3`\n\n'
-        '- walnut, "quoted" <b>&amp;</b> ]]> \\ | `code` *x*\n  second; line\ttab\n'
-    )
-    return workspace
-
-
 TEXT = '- walnut, "quoted" <b>&amp;</b> ]]> \\ | `code` *x*\n  second; line\ttab'
-
-
-def test_markdown_is_a_heading_a_line_and_a_quotation(awkward: Path, run: Run) -> None:
-    tokens = MarkdownIt("commonmark").parse(run("search", "walnut", "--format", "md").stdout)
-    kinds = [token.type for token in tokens if token.level == 0 and token.nesting >= 0]
-    assert kinds == ["heading_open", "paragraph_open", "blockquote_open"]
-    assert tokens[0].tag == "h3"
-    (code,) = tokens[1].children or []
-    assert (code.type, code.content) == ("code_inline", 'memory/a "b", <c>&d;.md#L6-L7')
-
-
-def test_every_hit_of_markdown_is_a_block_of_its_own(run: Run) -> None:
-    shown = run("search", "tea deploy rain", "--format", "md").stdout
-    hits = json.loads(run("search", "tea deploy rain", "--format", "json").stdout)
-    assert len(hits) > 1
-    tokens = MarkdownIt("commonmark").parse(shown)
-    assert sum(token.type == "heading_open" for token in tokens) == len(hits)
-    assert sum(token.type == "blockquote_open" for token in tokens) == len(hits)
 
 
 def test_files_are_listed_once_and_can_be_opened(run: Run, workspace: Path) -> None:
     names = run("search", "deploy 部署 tea", "--format", "files").stdout.splitlines()
     assert len(names) == len(set(names)) > 1
     assert all((workspace / name).is_file() for name in names)
-
-
-def test_full_shows_what_is_cut_otherwise(run: Run, workspace: Path) -> None:
-    rows = "\n".join(f"row {n}" for n in range(12))
-    (workspace / "memory" / "rows.md").write_text(f"# Rows\n\nwalnut\n{rows}\n")
-    assert "row 11" not in run("search", "walnut").stdout
-    assert "row 11" in run("search", "walnut", "--full").stdout
-
-
-@pytest.mark.parametrize(("limit", "count"), [("1", 1), ("2", 2), ("1000", 3)])
-def test_limit_is_the_most_hits(run: Run, workspace: Path, limit: str, count: int) -> None:
-    for number in range(3):
-        (workspace / "memory" / f"w{number}.md").write_text(f"# W{number}\n\nthe walnut number {number}\n")
-    assert len(json.loads(run("search", "walnut", "-n", limit, "--format", "json").stdout)) == count
 
 
 def test_collections_narrow_the_search_and_may_be_several(run: Run, tmp_path: Path) -> None:
@@ -221,14 +178,6 @@ def test_collections_narrow_the_search_and_may_be_several(run: Run, tmp_path: Pa
     assert found("memory") == set()
 
 
-def test_modes_ask_words_meaning_or_both(workspace: Path, program: Program) -> None:
-    """By meaning alone nothing can be found without a model, and that is said."""
-    assert program("search", "deploy", "--lexical").returncode == 0
-    done = program("search", "deploy", "--semantic")
-    assert done.returncode == 3
-    assert done.stdout == b""
-
-
 def test_min_score_leaves_out_what_is_below(run: Run) -> None:
     hits = json.loads(run("search", "deploy tea", "--min-score", "0", "--format", "json").stdout)
     assert len(hits) > 1
@@ -240,27 +189,6 @@ def test_min_score_leaves_out_what_is_below(run: Run) -> None:
 
 
 # --- recall, get ------------------------------------------------------------------------------------
-
-
-def test_a_recall_is_a_closed_frame_inside_its_budget(run: Run) -> None:
-    data = json.loads(run("recall", "deploy", "--budget", "100", "--format", "json").stdout)
-    assert data["tokens"] <= data["budget"] == 100
-    assert data["text"].startswith("<recalled-notes")
-    assert data["text"].endswith("</recalled-notes>")
-    assert run("recall", "deploy", "--budget", "100").stdout == data["text"] + "\n"
-
-
-def test_a_recall_of_nothing_is_empty_and_says_so(run: Run) -> None:
-    result = run("recall", "zzyzx qwrtp")
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert "0 passages" in result.stderr
-    data = json.loads(run("recall", "zzyzx qwrtp", "--format", "json").stdout)
-    assert (data["text"], data["tokens"], data["hits"]) == ("", 0, [])
-
-
-@pytest.mark.parametrize("budget", ["49", "1000001", "many"])
-def test_a_budget_out_of_bounds_is_wrong_usage(run: Run, budget: str) -> None:
-    assert run("recall", "deploy", "--budget", budget).exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -278,38 +206,7 @@ def test_get_takes_every_way_to_name_lines(run: Run, reference: str, lines: list
     assert json.loads(run("get", reference, "--format", "json").stdout)["lines"] == lines
 
 
-def test_get_of_an_empty_note_is_nothing_and_no_error(run: Run, workspace: Path) -> None:
-    (workspace / "memory" / "empty.md").touch()
-    result = run("get", "memory/empty.md")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    assert json.loads(run("get", "memory/empty.md", "--format", "json").stdout)["total_lines"] == 0
-
-
-@pytest.mark.parametrize(
-    "reference", ["MEMORY.md:6", "MEMORY.md:0", "MEMORY.md:3-2", "#abcdef", "#", "MEMORY.md:9-"]
-)
-def test_get_of_what_is_not_there_is_an_error(run: Run, reference: str) -> None:
-    result = run("get", reference)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.count("\n") == 1
-
-
 # --- init, remember ---------------------------------------------------------------------------------
-
-
-def test_init_without_a_folder_makes_this_one_a_workspace(program: Program, tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    done = program("init", ".", cwd=here)
-    assert done.stdout.decode().startswith(f"workspace {here}: made ")
-    assert sorted(path.name for path in here.iterdir()) == ["MEMORY.md", "memory"]
-
-
-def test_init_where_a_file_stands_is_an_error(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    result = run("init", str(tmp_path / "file"))
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
 
 
 def test_remember_puts_an_entry_under_a_heading_of_today(run: Run, workspace: Path) -> None:
@@ -320,15 +217,6 @@ def test_remember_puts_an_entry_under_a_heading_of_today(run: Run, workspace: Pa
     assert re.search(r"\n## Work\n\n- \d\d:\d\d one\n- \d\d:\d\d two\n$", text)
 
 
-def test_remember_tells_a_range_for_several_lines(run: Run) -> None:
-    assert re.fullmatch(r"memory/\S+\.md:3-5\n", run("remember", "one\ntwo\nthree").stdout)
-
-
-def test_remember_takes_words_that_look_like_options_after_two_dashes(run: Run, workspace: Path) -> None:
-    assert run("remember", "--", "--section", "is an option").exit_code == 0
-    assert "--section is an option" in "".join(p.read_text() for p in workspace.rglob("*.md"))
-
-
 @pytest.mark.parametrize(
     ("options", "code"), [(["--section", "S"], 2), (["--heading", "H", "--long-term"], 1)]
 )
@@ -336,12 +224,6 @@ def test_options_of_the_other_kind_of_note_are_refused(run: Run, options: list[s
     result = run("remember", "x", *options)
     assert result.exit_code == code
     assert result.stderr.count("\n") == 1
-
-
-def test_times_are_left_out_where_the_settings_say_so(run: Run, workspace: Path) -> None:
-    settings_file(workspace).write_text("[remember]\ntimes = false\n")
-    path = run("remember", "the brass key").stdout.partition(":")[0]
-    assert (workspace / path).read_text().endswith("\n- the brass key\n")
 
 
 # --- sync, status, collection, context, config ------------------------------------------------------
@@ -368,18 +250,6 @@ def test_sync_without_embedding_leaves_the_vectors_for_later(
     second = json.loads(run("sync", "--format", "json").stdout)
     assert second["embedded"] > 0
     assert json.loads(run("status", "--format", "json").stdout)["pending"] == second["pending"] == 0
-
-
-def test_status_counts_what_the_index_holds(run: Run, workspace: Path) -> None:
-    run("sync")
-    data = json.loads(run("status", "--format", "json").stdout)
-    assert (data["workspace"], data["level"], data["model"], data["stale"]) == (str(workspace), 2, "none", 0)
-    assert [(c["name"], c["notes"], c["passages"]) for c in data["collections"]] == [
-        ("memory", 3, data["passages"])
-    ]
-    (workspace / "MEMORY.md").write_text("changed\n")
-    assert json.loads(run("status", "--format", "json").stdout)["stale"] == 1
-    assert "stale: 1 file" in run("status").stdout
 
 
 def test_a_collection_takes_the_globs_it_is_given(run: Run, tmp_path: Path) -> None:
@@ -411,42 +281,6 @@ def test_a_collection_that_cannot_be_is_one_line(
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
     assert [c["name"] for c in json.loads(run("collection", "list", "--format", "json").stdout)] == ["memory"]
-
-
-def test_contexts_are_listed_from_general_to_special(run: Run) -> None:
-    run("context", "add", "memory", "daily", "notes")
-    run("context", "add", "/", "-", input="all of it\n")
-    assert run("context", "list").stdout == "/  all of it\nmemory  daily notes\n"
-    assert json.loads(run("context", "list", "--format", "json").stdout) == {
-        "memory": "daily notes",
-        "": "all of it",
-    }
-    assert run("context", "remove", "/").stdout == "removed context for /\n"
-
-
-def test_no_contexts_are_no_lines(run: Run) -> None:
-    result = run("context", "list")
-    assert (result.exit_code, result.stdout) == (0, "")
-
-
-def test_config_names_every_key_and_what_set_it(
-    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from commonplace.config import KEYS
-
-    monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "7")
-    settings_file(workspace).write_text('[index]\ninclude = ["*.md"]\n')
-    data = json.loads(run("config", "list", "--format", "json").stdout)
-    assert list(data) == [key.name for key in KEYS]
-    assert {name: (one["value"], one["from"]) for name, one in data.items() if one["from"] != "default"} == {
-        "search.limit": (7, "COMMONPLACE_SEARCH_LIMIT"),
-        "index.include": (["*.md"], str(settings_file(workspace))),
-        "embedding.provider": ("none", "COMMONPLACE_EMBEDDING_PROVIDER"),
-        "output.frame": ("never", "COMMONPLACE_OUTPUT_FRAME"),
-    }
-    rows = [line.split() for line in run("config", "list", "--origin").stdout.splitlines()]
-    assert [row[0] for row in rows] == list(data)
-    assert rows[0] == ["search.limit", "7", "COMMONPLACE_SEARCH_LIMIT"]
 
 
 def test_config_path_names_both_files_though_they_are_broken(run: Run, workspace: Path) -> None:

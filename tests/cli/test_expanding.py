@@ -39,20 +39,6 @@ def test_expand_adds_lines_and_explain_shows_them(run: Run, model: Server) -> No
     assert "zeppelin" not in result.stderr
 
 
-def test_recall_takes_it_too(run: Run, model: Server) -> None:
-    assert "rain" not in run("recall", "deploy").stdout
-    assert "rain" in run("recall", "deploy", "--expand").stdout
-
-
-def test_no_expand_wins_over_the_setting(run: Run, model: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COMMONPLACE_SEARCH_EXPAND", "on")
-    for command in ("search", "recall"):
-        run(command, "deploy", "--no-expand")
-        assert model.requests == []
-    run("search", "deploy")
-    assert len(model.requests) == 1
-
-
 def test_the_program_expands(program: Program, model: Server) -> None:
     done = program("search", "deploy", "--expand", "--format", "json")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -12,7 +12,7 @@ from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.base.paths import Workspace
 from commonplace.cli import session
-from commonplace.edit.forget import journal, selection, stores
+from commonplace.edit.forget import journal, stores
 from commonplace.edit.forget.targets import Targets
 from tests.cli.conftest import Program, Run
 
@@ -194,30 +194,6 @@ def test_resume_with_nothing_to_carry_on_says_so(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (3, "commonplace: no forgetting is under way\n")
 
 
-def test_a_dry_run_mentions_what_is_not_done(run: Run, workspace: Path, pending: Workspace) -> None:
-    result = run("forget", "--text", "Thursday", "--dry-run")
-    told = "not all forgotten yet: Lin; carry on with: commonplace forget --resume"
-    assert (result.exit_code, told in result.stderr) == (0, True)
-    result = run("forget", "--resume", "--dry-run")
-    assert (result.exit_code, told in result.stderr) == (0, True)
-    assert journal.pending(pending) == [PENDING]
-    assert "Lin" in (workspace / DAY).read_text()
-
-
-def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Workspace) -> None:
-    result = run("forget", "--text", "Thursday", "--yes")
-    assert (result.exit_code, journal.pending(pending)) == (0, [])
-    assert "not all forgotten yet: Lin; it is carried on first" in result.stderr
-    assert "Lin" not in (workspace / DAY).read_text()
-
-
-def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Workspace) -> None:
-    journal.write(pending, PENDING, Targets(people=("Nobody",)))
-    result = run("forget", "--resume")
-    assert result.exit_code == 0
-    assert "carried it on; nothing of it is found any more" in result.stderr
-
-
 def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = stores.sweep_logs
 
@@ -233,22 +209,6 @@ def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: 
     assert (result.exit_code, told in result.stderr) == (130, True)
     assert run("forget", "--resume").exit_code == 0
     assert journal.pending(Workspace(workspace)) == []
-
-
-def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(selection, "choose", stopped)
-    result = run("forget", "--person", "Lin", "--yes")
-    assert result.exit_code == 130
-    assert "interrupted; the same command once more says whether anything is left" in result.stderr
-
-
-def test_places_are_counted_as_a_person_counts(run: Run, workspace: Path) -> None:
-    assert run("sync").exit_code == 0
-    result = run("forget", f"{DAY}#L5", "--yes")
-    assert "forgot 1 place and what was made from it; nothing of it is found any more" in result.stderr
 
 
 def test_a_terminal_gets_no_line_that_is_too_wide(

@@ -48,14 +48,6 @@ def test_remember_says_what_was_redacted(run: Run, workspace: Path) -> None:
     assert any(secret in path.read_text() for path in workspace.rglob("*.md"))
 
 
-def test_sync_counts(run: Run, workspace: Path) -> None:
-    assert "3 added" in run("sync").stdout
-    assert "3 unchanged" in run("sync").stdout
-    (workspace / "memory" / "2026-02-14.md").unlink()
-    report = json.loads(run("sync", "--no-embed", "--format", "json").stdout)
-    assert (report["removed"], report["unchanged"]) == (1, 2)
-
-
 def test_status(run: Run, workspace: Path) -> None:
     run("sync")
     assert json.loads(run("status", "--format", "json").stdout)["notes"] == 3
@@ -108,17 +100,6 @@ def test_contexts_stand_beside_hits(run: Run) -> None:
     assert run("context", "remove", "memory").exit_code == 0
     assert json.loads(run("context", "list", "--format", "json").stdout) == {}
     assert "nothing is described; `commonplace context add" in run("context", "list").stderr
-
-
-def test_config_shows_values_and_where_they_come_from(run: Run, workspace: Path) -> None:
-    settings_file(workspace).write_text("[search]\nlimit = 4\n")
-    data = json.loads(run("config", "list", "--format", "json").stdout)
-    assert data["search.limit"]["value"] == 4
-    assert data["search.limit"]["from"] == str(settings_file(workspace))
-    assert data["embedding.provider"]["from"] == "COMMONPLACE_EMBEDDING_PROVIDER"
-    assert data["recall.budget"]["from"] == "default"
-    assert "search.limit" in run("config").stdout
-    assert str(settings_file(workspace)) in run("config", "path").stdout
 
 
 def test_a_setting_that_is_not_allowed_is_one_line(run: Run, workspace: Path) -> None:

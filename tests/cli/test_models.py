@@ -23,7 +23,6 @@ from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS, LLMS
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.providers.http import Endpoint
-from commonplace.render import screen
 from tests.cli.conftest import Program, Run, command, environment
 from tests.providers.embedding.apis import KEY, compatible
 from tests.providers.server import Reply, Request, Server, serving
@@ -130,10 +129,6 @@ def test_what_is_active_and_what_stands_in(run: Run, server: Server, tmp_path: P
     )
     assert found["embedding", "builtin"]["role"] == "stands in"
     assert server.requests == [], "nobody is asked for the list of providers"
-
-
-def test_language_models_alone(run: Run) -> None:
-    assert {kind for kind, _ in listed(run, "--llm")} == {"llm"}
 
 
 def test_a_model_is_tried_set_and_synced(run: Run, server: Server, workspace: Path) -> None:
@@ -432,24 +427,3 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 # --- what is printed ----------------------------------------------------------------------------------
-
-
-@needs_fastembed
-def test_a_long_name_leaves_room_for_what_is_told_of_it(workspace: Path) -> None:
-    from tests.cli.test_terminal import on_a_terminal
-
-    write(embedding={"provider": "builtin", "fallback": ["fastembed"]})
-    shown = on_a_terminal(workspace, "models", "test", COLUMNS="80", NO_COLOR="1")
-    assert max(map(screen.cells, shown.splitlines())) <= 80
-    assert "fastembed/sentence-transfor" in shown
-    assert "commonplace models pull" in shown
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_tables_fit_the_terminal(width: int, workspace: Path, server: Server) -> None:
-    from tests.cli.test_terminal import on_a_terminal
-
-    server.answer = lambda request: Reply({"data": [{"id": "茶" * 30 + ":latest"}]})
-    write(embedding={"provider": "ollama", "model": "茶" * 30, "base_url": server.url})
-    shown = on_a_terminal(workspace, "models", "list", COLUMNS=str(width), NO_COLOR="1")
-    assert max(map(screen.cells, shown.splitlines())) <= width

@@ -65,13 +65,6 @@ def test_an_editor_that_fails_ends_with_1(run: Run, workspace: Path, monkeypatch
     assert "ended with 3" in result.stderr
 
 
-def test_many_lines_are_counted_and_not_shown(run: Run, workspace: Path, editor: Path) -> None:
-    (editor / "text").write_text("- A line.\n" * 400)
-    result = run("open", "MEMORY.md")
-    assert result.stdout == ""
-    assert "MEMORY.md: 400 lines added, 5 removed" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("answer", "edited"), [("n", "- Edited by hand.\n"), ("y", "- Edited by hand.\n"), ("", ""), ("y", "")]
 )

@@ -112,11 +112,6 @@ def test_a_hit_whose_note_changed_is_told(workspace: Path, searched: str) -> Non
     assert "1: the note of that number has changed since, or is gone; search or list again" in errors
 
 
-def test_a_search_that_found_nothing_is_the_last_one_too(workspace: Path, searched: str) -> None:
-    assert ended_on_a_terminal(workspace, "search", "zeppelin")[0] == 3
-    assert "the last search, timeline or list had 0 numbers" in ended_on_a_terminal(workspace, "get", "1")[2]
-
-
 def test_without_a_search_and_after_an_old_one_it_is_told(workspace: Path, tmp_path: Path) -> None:
     assert "the last search of this workspace is not known" in ended_on_a_terminal(workspace, "get", "1")[2]
     on_a_terminal(workspace, "search", "deploy")
@@ -153,14 +148,6 @@ def test_no_word_of_a_note_is_kept_and_nobody_else_reads_it(workspace: Path, sea
     text = kept.read_text()
     assert len(text.splitlines()) == 3
     assert not any(word in text for word in ("md", "memory", "deploy"))
-
-
-def test_those_of_workspaces_that_nobody_asks_any_more_are_deleted(workspace: Path, searched: str) -> None:
-    (kept,) = (paths.user_cache_dir() / "picks").iterdir()
-    old = kept.rename(kept.with_name("0" * 20))
-    os.utime(old, (time.time() - 100_000,) * 2)
-    on_a_terminal(workspace, "search", "deploy")
-    assert [*kept.parent.iterdir()] == [kept]
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe\n\0", b"../../etc/passwd\n" * 3, b"x" * 100_000])

@@ -50,13 +50,6 @@ def test_a_pipe_is_told_now_and_then_alone(monkeypatch: pytest.MonkeyPatch) -> N
     assert log.getvalue() == "  vectors: 256 of 5,000\n"
 
 
-def test_nothing_is_told_where_nobody_asked() -> None:
-    log = io.StringIO()
-    with progress.shown(log) as told:
-        told("files", 3, 3)
-    assert log.getvalue() == ""
-
-
 def test_a_stream_that_is_closed_is_no_terminal() -> None:
     log = io.StringIO()
     log.close()
@@ -80,24 +73,6 @@ from wave import Error as first
 print(type(sys.modules["wave"]).__name__, wave.Error is first is sys.modules["wave"].Error, wave.__file__ != "")
 """
     assert in_python(code) == "True Deferred False\nmodule True True\n"
-
-
-def test_a_module_that_is_there_is_left_alone() -> None:
-    code = "import sys, json; from commonplace.cli import main; main.defer('json'); print(sys.modules['json'] is json)"
-    assert in_python(code) == "True\n"
-
-
-def test_a_name_that_the_real_module_lacks_is_an_attribute_error() -> None:
-    code = """
-from commonplace.cli import main
-main.defer("wave")
-import wave
-try:
-    wave.nothing
-except AttributeError as error:
-    print(error)
-"""
-    assert in_python(code) == "module 'wave' has no attribute 'nothing'\n"
 
 
 class Terminal(io.StringIO):

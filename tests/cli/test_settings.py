@@ -40,13 +40,6 @@ def test_every_value_is_listed_with_what_set_it(
     assert "default" not in run("config").stdout.split()
 
 
-def test_a_value_equal_to_the_default_still_has_its_origin(run: Run) -> None:
-    run("config", "set", "search.limit", "10")
-    assert json.loads(run("config", "get", "search.limit", "--format", "json").stdout)["from"] == str(
-        config.user_file()
-    )
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
@@ -79,16 +78,6 @@ def test_last_lists_single_questions_newest_first(run: Run) -> None:
     told = json.loads(run("usage", "--last", "1", "--format", "json").stdout)
     assert [(one["kind"], one["places"]) for one in told] == [("get", ["memory/2026-02-14.md#L1-L3"])]
     assert run("usage", "--last", "1", "--never").exit_code == 2
-
-
-def test_more_than_a_few_are_told_by_their_number(run: Run, workspace: Path) -> None:
-    for number in range(20):
-        note = workspace / "memory" / f"note-{number:02}.md"
-        note.write_text(f"# Note {number}\n\nNothing of note.\n")
-        os.utime(note, (1_770_000_000, 1_770_000_000))
-    asked(run)
-    assert run("usage").stdout.endswith("… and 11 more: `commonplace usage --never`\n")
-    assert len(run("usage", "--never").stdout.splitlines()) == 21
 
 
 def test_clear_deletes_the_record(run: Run) -> None:

@@ -41,8 +41,8 @@ def chat(
 ) -> None:
     """Talk to a language model that has this memory.
 
-    Memory about a message goes with it, the model may search and write further notes, its actions are noted,
-    and the session is kept in sessions/ID.jsonl. A message is a line; /help lists the commands.
+    Memory about a message goes with it, the model may search and write further notes, and the session is kept
+    in sessions/ID.jsonl. A message is a line; /help lists the commands.
     """
     from commonplace.providers import opening, selection
 
@@ -160,7 +160,7 @@ def _lines() -> Iterator[str]:
 def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     """Make the transcripts of a folder, or one file or archive, searchable in their place.
 
-    Nothing is copied, and none of the files is changed. A search reads a transcript again after it has grown
+    No file is copied or changed. A search reads a transcript again after it has grown
     by some size or has rested for a while (settings sessions.*), `commonplace sync` always.
     """
     added = following.follow(Path(session.writable_root(ctx)), place, name=name, kind=kind)

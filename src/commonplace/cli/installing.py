@@ -47,7 +47,7 @@ def install(
     """Enter this memory into a client: its tools, its hooks and its skill, as far as the client has these.
 
     CLIENT is claude-code, codex, cursor, vscode, gemini, opencode, openclaw, nanobot, or generic, which shows
-    the entry to paste. All other settings in the files stay; a second call changes nothing, and a call after
+    the entry to paste. All other settings in the files stay; a second call changes no file, and a call after
     an upgrade replaces the former entries. Former versions of changed files are kept for 30 days.
     """
     from commonplace.clients import edits, installing
@@ -85,7 +85,7 @@ def install(
 @_user
 @_dry_run
 def uninstall(ctx: click.Context, client: str, scope: Scope | None, dry_run: bool) -> None:
-    """Take out of a client the entries of `install`, and nothing else.
+    """Take the entries of `install` out of a client; all others stay.
 
     Without --user or --project, your settings and those of the current folder are changed. Notes are not.
     """
@@ -122,7 +122,7 @@ def _door(ctx: click.Context, client: str, name: str, *, make: bool, dry_run: bo
 
 
 def _carried_out(steps: Sequence[Edit], *, dry_run: bool, remove: bool) -> bool:
-    """Change the files and list them, or show the changes; return False if there are none."""
+    """Change the files and list them, or show the changes; return False without a change."""
     from commonplace.clients import installing
 
     if dry_run:

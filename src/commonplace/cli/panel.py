@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def tui(ctx: click.Context, theme: str | None) -> None:
     """Look at this memory in a panel of the terminal: search, timeline, MEMORY.md, a live feed, health.
 
-    `?` shows the keys. What is asked here is not recorded as use. Needs the extra `tui` (Textual).
+    `?` shows the keys. Questions asked here are not recorded as use. Needs the extra `tui` (Textual).
     """
     if not (session.can_ask() and session.is_terminal(sys.stdout)):
         raise click.UsageError("the panel needs a terminal; other commands can be piped", ctx)

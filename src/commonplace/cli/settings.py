@@ -41,7 +41,7 @@ def list_(ctx: click.Context, origin: bool, form: str) -> None:
 @argument("name", "KEY", "keys")
 @flag("--origin", "Show the origin of the value.")
 def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
-    """Show the value of one setting, and nothing else."""
+    """Show the value of one setting alone."""
     key, loaded = keys.find(name), _loaded(ctx)
     if form == "json":
         session.write(to_json(_data(key, loaded)))

@@ -255,7 +255,7 @@ def print_(ctx: click.Context, at: str, watching: bool, by: str | None, write: b
     """Print the schedule that starts `consolidate --if-due` every night for this workspace.
 
     Files of systemd or launchd, or a line for cron, and the commands that start and remove them. They hold no
-    secret. A night without a change since the last one does nothing.
+    secret. A night without a change since the last one is skipped.
     """
     workspace = session.open_memory(ctx).workspace
     job = templates.watcher(workspace) if watching else templates.nightly(workspace, at)
