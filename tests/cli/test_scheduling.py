@@ -49,7 +49,7 @@ def test_how_the_last_one_went(run: Run, workspace: Path) -> None:
     ("typed", "told"),
     [
         ("schedule print --at noon", "write it as 03:30"),
-        ("schedule print --watch --at 4:00", "--at does not go with --watch"),
+        ("schedule print --watch --at 4:00", "--at and --watch exclude each other"),
     ],
 )
 def test_what_cannot_be_is_an_error_with_the_remedy(run: Run, typed: str, told: str) -> None:
