@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.base.messages import message
@@ -87,7 +87,9 @@ class Guard:
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
-                await _denial(denied, scope["path"])(scope, receive, noting)
+                challenge = {"www-authenticate": denied.challenge} if denied.challenge else {}
+                error = HTTPException(denied.status, denied.reason, challenge)
+                await errors.refusal(scope["path"], scope["method"], error)(scope, receive, noting)
         finally:
             took_ms = (time.perf_counter() - started) * 1000
             # Only names that this program defines are recorded: anything else may be somebody's words.
@@ -117,28 +119,12 @@ def _place(headers: Mapping[str, str]) -> str:
     return named[0] if len(named) == 1 else "/@/@" if named else ""
 
 
-def _denial(denied: Denied, path: str) -> Response:
-    """The answer to a request that is not let in."""
-    headers = {"www-authenticate": denied.challenge} if denied.challenge else {}
-    if path.startswith(errors.PREFIX):
-        return errors.response(errors.Refused(denied.status, denied.reason, headers=headers))
-    return JSONResponse({"error": denied.reason}, denied.status, headers=headers)
-
-
-class Unserved(Exception):
-    """A request that is not read: HTTP status and a line."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
-
-
 async def read_body(request: Request) -> bytes:
-    """The body of a request; one that is too large is not read to its end. Raises `Unserved`."""
+    """The body of a request; one that is too large is not read to its end. Raises HTTPException."""
     headers = request.headers
     # A form of a foreign page can send other types only.
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise Unserved(415, "the content type must be application/json")
+        raise HTTPException(415, "the content type must be application/json")
     check_accepts(request)
     length, body = headers.get("content-length", "0"), bytearray()
     large = not length.isdecimal() or int(length[:20]) > LARGEST
@@ -149,15 +135,15 @@ async def read_body(request: Request) -> bytes:
                 if large := len(body) > LARGEST:
                     break
     except ClientDisconnect as error:
-        raise Unserved(400, "the client went away") from error
+        raise HTTPException(400, "the client went away") from error
     if large:
-        raise Unserved(413, message("body.large", "a body has {most:,} bytes at most", most=LARGEST))
+        raise HTTPException(413, message("body.large", "a body has {most:,} bytes at most", most=LARGEST))
     return bytes(body)
 
 
 def check_accepts(request: Request) -> None:
-    """Refuse a request of a client that takes no JSON. Raises `Unserved`."""
+    """Refuse a request of a client that takes no JSON. Raises HTTPException."""
     header = request.headers.get("accept", "")
     accepted = {part.partition(";")[0].strip().lower() for part in header.split(",")}
     if not accepted & {"", "*/*", "application/*", "application/json"}:
-        raise Unserved(406, "answers are application/json; accept it")
+        raise HTTPException(406, "answers are application/json; accept it")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -30,6 +31,7 @@ from commonplace import __version__
 from commonplace.base.errors import CommonplaceError
 from commonplace.servers import progress, protocol
 from commonplace.servers.access import Access
+from commonplace.servers.api import errors
 from commonplace.servers.guard import (
     ENDPOINT,
     HEALTH,
@@ -38,7 +40,6 @@ from commonplace.servers.guard import (
     PLACE,
     Guard,
     Record,
-    Unserved,
     read_body,
 )
 from commonplace.servers.methods import LANE, METHODS, QUICK, WRITES, Service, is_entry, is_heavy, respond
@@ -117,7 +118,8 @@ def build(
     routes = [Route(ENDPOINT, mcp, methods=["POST"]), Route(HEALTH, health, methods=["GET"]), *more]
     known = frozenset({HEALTH, *open_to_all})
     guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
-    return Starlette(routes=routes, middleware=[guard])
+    handlers = {HTTPException: errors.handle, errors.Refused: errors.handle}
+    return Starlette(routes=routes, middleware=[guard], exception_handlers=handlers)
 
 
 class Job:
@@ -172,10 +174,7 @@ class _Endpoint:
 async def _serve(endpoint: _Endpoint, request: Request) -> Response:
     """Answer one message of the protocol."""
     headers = request.headers
-    try:
-        body = await read_body(request)
-    except Unserved as error:
-        return JSONResponse({"error": error.reason}, error.status)
+    body = await read_body(request)
     message: object = None
     version = headers.get("mcp-protocol-version", "")
     try:

@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from commonplace import __version__
@@ -113,10 +113,7 @@ def routes(
 
     async def serve(request: Request) -> Response:
         name = request.url.path.removeprefix(PREFIX)
-        try:
-            body = await guard.read_body(request)
-        except guard.Unserved as error:
-            return JSONResponse({"error": error.reason}, error.status)
+        body = await guard.read_body(request)
         work = partial(_reply, partial(respond, name, request.headers, body))
         reply = await anyio.to_thread.run_sync(work, limiter=limiter)
         then = reply.lost if await request.is_disconnected() else reply.sent

@@ -1,4 +1,4 @@
-"""The stream of what is done: by whichever process, resumed where it was left, bounded, and ended with the server."""
+"""The stream of what is done: by whichever process, bounded, and ended with the server."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
 from commonplace import Memory
-from commonplace.servers.api.events import MOST_LISTENERS, MOST_WAITING, Event, Feed, Listener
+from commonplace.servers.api.events import MOST_LISTENERS, MOST_WAITING, Feed, Listener
 from commonplace.servers.methods import Service
 from commonplace.upkeep.activity import Activity
 from tests.servers.api.conftest import TOKEN, Api
@@ -25,7 +25,7 @@ class Stream:
     """One who listens."""
 
     def __init__(self, response: HTTPResponse) -> None:
-        self.response, self.id = response, ""
+        self.response = response
 
     def next(self) -> tuple[str, Any]:
         """The next event: its name and its data."""
@@ -33,9 +33,7 @@ class Stream:
         while line := self.response.readline().decode():
             assert time.monotonic() < end
             field, _, value = line.rstrip("\n").partition(": ")
-            if field == "id":
-                self.id = value
-            elif field == "event":
+            if field == "event":
                 name = value
             elif field == "data":
                 data = json.loads(value)
@@ -51,9 +49,9 @@ class Stream:
 
 
 @contextmanager
-def listening(api: Api, last: str = "", status: int = 200) -> Iterator[Stream]:
+def listening(api: Api, status: int = 200) -> Iterator[Stream]:
     connection = HTTPConnection("127.0.0.1", api.server.port, timeout=WAIT_S)
-    headers = {"Authorization": f"Bearer {TOKEN.reveal()}", **({"Last-Event-ID": last} if last else {})}
+    headers = {"Authorization": f"Bearer {TOKEN.reveal()}"}
     connection.request("GET", "/api/events", headers=headers)
     response = connection.getresponse()
     try:
@@ -80,25 +78,6 @@ def test_what_others_do_is_told_without_what_notes_say(api: Api, workspace: Path
         told = stream.until("write")
         assert told["places"] == [written.path]
         assert "Plain words" not in json.dumps(told)
-
-
-def test_a_stream_is_resumed_without_words_that_may_be_forgotten(api: Api, workspace: Path) -> None:
-    with Memory.open(workspace) as memory:
-        with listening(api) as stream:
-            stream.until("ready")
-            memory.search("deploy")
-            assert stream.until("search")["question"] == "deploy"
-            first = stream.id
-            memory.search("rain")
-            stream.until("search")
-        with listening(api, first) as stream:
-            assert stream.next()[0] == "ready"
-            assert stream.id == first, "a break here loses nothing"
-            assert stream.until("search")["question"] == ""
-            last = stream.id
-        for known, name in ((last, "ready"), ("other-1", "reset"), (f"{last}9", "reset"), ("x", "reset")):
-            with listening(api, known) as stream:
-                assert stream.next()[0] == name
 
 
 def test_listeners_are_bounded_and_leave(api: Api) -> None:
@@ -137,14 +116,13 @@ def test_who_is_ready_hears_all_that_is_done_from_there_on(service: Service) -> 
 
     async def listen() -> None:
         feed = Feed(service, follow)
-        early = feed.listen("")
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(early._first), 0.05)
-        assert not early._first.done()
+        early = feed.listen()
+        await asyncio.sleep(0.05)
+        assert early._waiting.empty()
         begins.set()
-        assert [event.name for event in await early.first()] == ["ready"]
-        assert (await early.next()).name == "get"  # type: ignore[union-attr]
-        assert [event.name for event in await feed.listen("").first()] == ["ready"]
+        assert await early.next() == b"event: ready\ndata: {}\n\n"
+        assert (await early.next() or b"").startswith(b"event: get\ndata: {")
+        assert await feed.listen().next() == b"event: ready\ndata: {}\n\n"
         feed.close()
         assert await early.next() is None
 
@@ -154,15 +132,15 @@ def test_who_is_ready_hears_all_that_is_done_from_there_on(service: Service) -> 
 def test_a_listener_that_does_not_read_is_dropped(service: Service) -> None:
     async def listen() -> None:
         feed = Feed(service, lambda memory, tell, stop, begun: begun() or stop.wait(WAIT_S))
-        listener = feed.listen("")
-        assert [event.name for event in await listener.first()] == ["ready"]
+        listener = feed.listen()
+        assert await listener.next() == b"event: ready\ndata: {}\n\n"
         for number in range(MOST_WAITING + 10):
             feed.tell(Activity("get", "2026-02-13T09:00:00+00:00", count=number))
         await asyncio.sleep(0)  # what was sent from threads is taken
         assert listener.is_over
         heard = [await listener.next() for _ in range(MOST_WAITING)]
         assert heard[-1] is None
-        assert all(isinstance(event, Event) for event in heard[:-1])
+        assert all(heard[:-1])
         feed.leave(listener)
         feed.leave(listener)
         feed.close()

@@ -77,5 +77,6 @@ def _operation(one: Operation) -> dict[str, Any]:
         "summary": one.about,
         **({"parameters": asked} if asked else {}),
         **({"requestBody": body} if body else {}),
+        **({"security": []} if one.open_to_all else {}),
         "responses": {"201" if one.created else "200": done, **refusals(*more)},
     }

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starlette.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from commonplace.base import paths
 from commonplace.base.errors import (
@@ -28,7 +30,7 @@ from commonplace.base.messages import Message
 from commonplace.servers.api.schema import coded
 from commonplace.servers.protocol import encode
 
-PREFIX = "/api/"
+PREFIX, DOCUMENT = "/api/", "/api/openapi.json"
 SCHEMA: Mapping[str, object] = {
     "type": "object",
     "required": ["error"],
@@ -98,6 +100,27 @@ def response(refused: Refused) -> Response:
     about = {"code": CODES.get(refused.status, "error"), "message": refused.args[0], **remedy, **refused.more}
     headers = {"cache-control": "no-store", **refused.headers}
     return Response(encode({"error": coded(about)}), refused.status, headers, media_type="application/json")
+
+
+async def handle(request: Request, error: Exception) -> Response:
+    """Answer a request that is not served, in the form of its part of the server."""
+    if isinstance(error, Refused):
+        return response(error)
+    assert isinstance(error, HTTPException)
+    return refusal(request.scope["path"], request.method, error)
+
+
+def refusal(path: str, method: str, error: HTTPException) -> Response:
+    """Return the answer that refuses a request, in the form of its part of the server."""
+    status, reason, headers = error.status_code, error.detail, error.headers or {}
+    if not f"{path}/".startswith(PREFIX):
+        return JSONResponse({"error": reason}, status, headers)
+    remedy = ""
+    if status == 404:
+        reason, remedy = "there is nothing here", f"{DOCUMENT} lists what there is"
+    elif status == 405:
+        reason = f"{method[:20]} does not go here; {headers.get('allow', '')} do"
+    return response(Refused(status, reason, remedy, headers=headers))
 
 
 def translated(error: CommonplaceError, root: os.PathLike[str] | str) -> Refused:

@@ -14,6 +14,7 @@ from commonplace.base.messages import message
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
+from commonplace.servers.visitors import Visitors
 from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Call:
 
     `agent` is who the server was started for, empty for the owner. `examine` examines the whole installation,
     with providers that are reached over a network if it is called with True. `reaches` says whether who asks
-    may reach beyond the workspace; `reopen` opens the memory by settings that were changed.
+    may reach beyond the workspace; `reopen` opens the memory by settings that were changed. `visitors` are
+    the browsers that are in, `is_from_page` says that a page of this server asks.
     """
 
     memory: Memory
@@ -52,6 +54,8 @@ class Call:
     examine: Examine = lambda online: ()
     reaches: bool = False
     reopen: Callable[[], Memory] | None = None
+    visitors: Visitors = field(default_factory=Visitors)
+    is_from_page: bool = False
 
     @property
     def provenance(self) -> Provenance | None:
@@ -95,7 +99,7 @@ class Operation:
     the limit to wait for: `light` ones hardly wait, `heavy` ones wait for searches and other changes, an
     `entry` for other entries; of those that call a `model`, examine, or are `reading` whole folders, one runs
     at a time. `owner`: only for the owner. `beyond`: it reaches beyond the workspace; the command line that
-    does the same, for callers who may not.
+    does the same, for callers who may not. `open_to_all`: it needs no token.
     """
 
     method: str
@@ -113,6 +117,7 @@ class Operation:
     beyond: str = ""
     required: tuple[str, ...] = ()
     created: bool = False
+    open_to_all: bool = False
 
     @property
     def writes(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -13,7 +14,6 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 from commonplace.actions import table
 from commonplace.agent.tools import Confirmations
@@ -33,20 +33,21 @@ from commonplace.servers.api import (
     questions,
     schema,
     transfers,
+    visits,
 )
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Examine, Operation, Reply, pair
 from commonplace.servers.api.schema import Schema, record
 from commonplace.servers.methods import LANE, WRITES, Service
 from commonplace.servers.protocol import Refusal, decode, encode
+from commonplace.servers.visitors import Visitors, is_own_page
 from commonplace.types.data import to_data
 from commonplace.types.progress import Cancelled, check, listening, silent
 
 OPERATIONS: Sequence[Operation] = (
     *questions.OPERATIONS, *notes.OPERATIONS, *changes.OPERATIONS, *consolidation.OPERATIONS,
-    *collections.OPERATIONS, *clients.OPERATIONS, *transfers.OPERATIONS,
+    *collections.OPERATIONS, *clients.OPERATIONS, *transfers.OPERATIONS, *visits.OPERATIONS,
 )  # fmt: skip
-DOCUMENT = "/api/openapi.json"
 _NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _FLAGS = {"true": True, "false": False}
@@ -60,85 +61,41 @@ def operations() -> list[Operation]:
 
 def build(
     service: Service,
+    visitors: Visitors,
     *,
     examine: Examine = lambda online: (),
-    more: Sequence[Resource] = (),
+    described: Mapping[str, Any],
 ) -> list[BaseRoute]:
-    """Make the routes below `/api` for a memory, with further resources; `examine` is that of `Call`."""
-    door = _Door(service, examine)
-    rows: dict[str, dict[str, Operation]] = {}
+    """Make the routes below `/api` for a memory; `examine` is that of `Call`.
+
+    `described` are descriptions of further paths, as OpenAPI has them.
+    """
+    api, rows = _Api(service, visitors, examine), dict[str, dict[str, Operation]]()
     for operation in operations():
         rows.setdefault(operation.path, {})[operation.method] = operation
-    resources = [_Table(path, methods, door) for path, methods in rows.items()]
-    described = {one.path: one.describe() for one in more}
     text = encode(document.describe(operations(), described))
-    page = _Fixed(DOCUMENT, Response(text, headers=_NO_STORE, media_type="application/json"))
-    routes: list[BaseRoute] = [Route(one.path, one) for one in (*resources, *more, page)]
-    return [*routes, Route("/api", _Nothing()), Route("/api/{rest:path}", _Nothing())]
+
+    async def answer_document(request: Request) -> Response:
+        return Response(text, headers=_NO_STORE, media_type="application/json")
+
+    own = [Route(path, partial(api.serve, of), methods=[*of]) for path, of in rows.items()]
+    return [*own, Route(errors.DOCUMENT, answer_document, methods=["GET"])]
 
 
-class Resource:
-    """The handler of one path, for every method: its errors have the one shape."""
+class _Api:
+    """One memory, the threads that answer for it, and the previews that wait."""
 
-    path = ""
-    methods: tuple[str, ...] = ()
+    def __init__(self, service: Service, visitors: Visitors, examine: Examine) -> None:
+        self._service, self._visitors, self._examine = service, visitors, examine
+        self._previews: Confirmations[Any] = Confirmations()
+        widths = {
+            "light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1, "reading": 1,
+        }  # fmt: skip
+        self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of ASGI."""
-        request = Request(scope, receive)
-        try:
-            method = "GET" if request.method == "HEAD" and "GET" in self.methods else request.method
-            if method not in self.methods:
-                allowed = [*self.methods, *(["HEAD"] if "GET" in self.methods else [])]
-                message = f"{request.method[:20]} does not go here; {', '.join(allowed)} do"
-                raise Refused(405, message, headers={"allow": ", ".join(allowed)})
-            response = await self.answer(method, request)
-        except guard.Unserved as error:
-            response = errors.response(Refused(error.status, error.reason))
-        except Refused as refused:
-            response = errors.response(refused)
-        await response(scope, receive, send)
-
-    async def answer(self, method: str, request: Request) -> Response:
-        """Answer one request. Raises Refused, guard.Unserved."""
-        raise NotImplementedError
-
-    def describe(self) -> Mapping[str, Any]:
-        """Return its operations as OpenAPI describes them."""
-        return {}
-
-
-class _Nothing(Resource):
-    """The handler of unknown paths."""
-
-    methods = ()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refused = Refused(404, "there is nothing here", f"{DOCUMENT} lists what there is")
-        await errors.response(refused)(scope, receive, send)
-
-
-class _Fixed(Resource):
-    """A resource with a constant response."""
-
-    methods = ("GET",)
-
-    def __init__(self, path: str, response: Response) -> None:
-        self.path, self._response = path, response
-
-    async def answer(self, method: str, request: Request) -> Response:
-        return self._response
-
-
-class _Table(Resource):
-    """The rows of one path."""
-
-    def __init__(self, path: str, rows: Mapping[str, Operation], door: _Door) -> None:
-        self.path, self._rows, self._door = path, rows, door
-        self.methods = tuple(rows)
-
-    async def answer(self, method: str, request: Request) -> Response:
-        operation = self._rows[method]
+    async def serve(self, rows: Mapping[str, Operation], request: Request) -> Response:
+        """Answer a request by the row of its method. Raises Refused, HTTPException."""
+        operation = rows["GET" if request.method == "HEAD" else request.method]
         query = record(" ".join(operation.required), **operation.query)
         values = _checked(_of_query(request, operation.query), query)
         headers = {name: request.headers[name] for name in operation.headers if name in request.headers}
@@ -148,29 +105,18 @@ class _Table(Resource):
             body = await guard.read_body(request)
             values = await anyio.to_thread.run_sync(_of_body, body, operation.body)
         sent = {name.lower(): value for name, value in headers.items()}
-        return await self._door.answer(operation, values, sent, request)
+        return await self._answer(operation, values, sent, request)
 
-
-class _Door:
-    """One memory, the threads that answer for it, and the previews that wait."""
-
-    def __init__(self, service: Service, examine: Examine) -> None:
-        self._service, self._examine = service, examine
-        self._previews: Confirmations[Any] = Confirmations()
-        widths = {
-            "light": http.LIGHT, "heavy": LANE, "entry": WRITES, "model": 1, "examination": 1, "reading": 1,
-        }  # fmt: skip
-        self._limiters = {lane: anyio.CapacityLimiter(width) for lane, width in widths.items()}
-
-    async def answer(
+    async def _answer(
         self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], request: Request
     ) -> Response:
         """Answer a request that fits its row, as long as the client is there to take it."""
         job, is_own = http.Job(), bool(request.scope.get(guard.OWN))
+        is_from_page = is_own_page(request.headers)
 
         def work() -> Response:
             with listening(silent, lambda: job.wanted):
-                return self._respond(operation, values, headers, is_own=is_own)
+                return self._respond(operation, values, headers, is_own=is_own, is_from_page=is_from_page)
 
         answering = anyio.to_thread.run_sync(work, limiter=self._limiters[operation.lane])
         try:
@@ -180,7 +126,13 @@ class _Door:
         return response if isinstance(response, Response) else Response(status_code=499)  # the client is gone
 
     def _respond(
-        self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], *, is_own: bool
+        self,
+        operation: Operation,
+        values: Mapping[str, Any],
+        headers: Mapping[str, str],
+        *,
+        is_own: bool,
+        is_from_page: bool,
     ) -> Response:
         """Run an operation; whatever goes wrong is an answer, too.
 
@@ -201,7 +153,7 @@ class _Door:
                 reaches = is_own and not service.agent and memory.workspace.reader is None
                 call = Call(
                     memory, values, self._previews, headers, service.agent, self._examine, reaches,
-                    service.reopen,
+                    service.reopen, self._visitors, is_from_page,
                 )  # fmt: skip
                 if operation.beyond:
                     call.check_reach(operation.beyond)

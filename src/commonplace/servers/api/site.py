@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from commonplace.base.tuples import NamedTuple
 from commonplace.servers import page
-from commonplace.servers.api import routes
-from commonplace.servers.api.events import Events, Feed
-from commonplace.servers.api.visits import VISITS, Codes, Visits
+from commonplace.servers.api import events, routes
+from commonplace.servers.api.visits import VISITS
 from commonplace.servers.visitors import Visitors
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Site(NamedTuple):
     routes: Sequence[BaseRoute]
     open_to_all: Sequence[str]
     visitors: Visitors
-    feed: Feed
+    feed: events.Feed
 
 
 def build(
@@ -36,8 +35,7 @@ def build(
     key: str = "",
 ) -> Site:
     """Make it for a memory; see `routes.build` and `Visitors`."""
-    visitors = Visitors(cookie, key)
-    feed = Feed(service)
-    resources = [Codes(visitors), Visits(visitors), Events(feed, agent=service.agent)]
-    below = routes.build(service, examine=examine, more=resources)
-    return Site([*below, *page.build()], [VISITS, *page.files()], visitors, feed)
+    visitors, feed = Visitors(cookie, key), events.Feed(service)
+    below = routes.build(service, visitors, examine=examine, described={events.PATH: events.described()})
+    listen = Route(events.PATH, feed.serve, methods=["GET"])
+    return Site([listen, *below, *page.build()], [VISITS, *page.files()], visitors, feed)
