@@ -146,9 +146,7 @@ def _local_servers(ctx: click.Context, name: str) -> list[dict[str, Any]]:
             answers.append(local.ask(connection, name, "", {"by_hand": True}, 5.0))
         except local.Unanswered:
             which = f"process {peer[0]}" if peer else paths.shown(path)
-            failures.warn(
-                f"{which} does not answer: a server of another version? `kill` ends it"
-            )
+            failures.warn(f"{which} does not answer: a server of another version? `kill` ends it")
     return answers
 
 

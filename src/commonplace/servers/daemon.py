@@ -25,12 +25,12 @@ from commonplace.base import installation, locks, paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
+from commonplace.servers import local
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # set for a server that outlives the process which starts it
 LOG = "server.log"
 _LARGEST_NOTE = 1 << 16  # bytes
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
-START_NOTE_S = 1.0  # that one which has just begun has to note itself
 _PAUSE_S = 0.05
 _HEALTH_S = 2.0
 
@@ -73,7 +73,7 @@ def registered(workspace: Workspace, running: Running) -> Iterator[None]:
     note = paths.server_note(workspace)
     with ExitStack() as held:
         try:
-            held.enter_context(locks.locked(_lock(note), timeout_s=1.0))
+            held.enter_context(locks.locked(note.with_suffix(".lock"), timeout_s=1.0))
         except locks.LockTimeout as error:
             raise _served_already(_noted(note)) from error
         paths.root_of(note).exchange(note, json.dumps(running._asdict()).encode())
@@ -117,15 +117,12 @@ def is_taken(host: str, port: int) -> bool:
 
 
 def find(workspace: Workspace) -> Running | None:
-    """Return the server that runs, or None.
-
-    Raises ConfigError where one runs and its process is not known for sure.
-    """
+    """Return the server that runs, or None."""
     return _found(paths.server_note(workspace))
 
 
 def awaited(workspace: Workspace, wait_s: float = START_WAIT_S) -> Running | None:
-    """Return the server that runs once it answers, or None. Raises as `find` does."""
+    """Return the server that runs once it answers, or None."""
     end = time.monotonic() + wait_s
     while (running := find(workspace)) is not None and not is_well(running):
         if time.monotonic() > end:
@@ -138,36 +135,19 @@ def others(workspace: Workspace) -> Iterator[Running]:
     """Yield the running servers of this user that are recorded for other workspaces."""
     own = paths.server_note(workspace)
     for note in sorted(own.parent.glob("*.json")):
-        with suppress(ConfigError):
-            if note != own and (running := _found(note)) is not None:
-                yield running
+        if note != own and (running := _found(note)) is not None:
+            yield running
 
 
 def _found(note: Path) -> Running | None:
-    lock = _lock(note)
-    if not locks.is_held(lock):
-        return None
-    end = time.monotonic() + START_NOTE_S
-    while True:
-        running = _noted(note)
-        if running is not None and started(running.pid) == running.started:
-            return running
-        if not locks.is_held(lock):
-            return None
-        if time.monotonic() > end:
-            raise ConfigError(
-                "serve", f"a server runs, but {paths.shown(note)} does not say which process it is"
-            )
-        time.sleep(_PAUSE_S)
+    running = _noted(note)
+    is_running = running is not None and started(running.pid) == running.started
+    return running if is_running and locks.is_held(note.with_suffix(".lock")) else None
 
 
 def log_of(workspace: Workspace) -> Path:
     """Return where a server in the background keeps its record."""
     return workspace.state / LOG
-
-
-def _lock(note: Path) -> Path:
-    return note.with_suffix(".lock")
 
 
 def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
@@ -184,8 +164,8 @@ def stop(workspace: Workspace, wait_s: float = STOP_WAIT_S) -> Running | None:
         return running
     except OSError as error:
         raise ConfigError("serve", f"process {running.pid} cannot be ended: {paths.reason(error)}") from error
-    end, lock = time.monotonic() + wait_s, _lock(paths.server_note(workspace))
-    while started(running.pid) == running.started and locks.is_held(lock):
+    end = time.monotonic() + wait_s
+    while _found(paths.server_note(workspace)) == running:
         if time.monotonic() > end:
             raise ConfigError("serve", f"process {running.pid} has not ended within {wait_s:g} s")
         time.sleep(_PAUSE_S)
@@ -218,7 +198,7 @@ def detach(workspace: Workspace, arguments: Sequence[str], wait_s: float = START
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**_environment(), DETACHED_VARIABLE: "1"},
+        env={**local.environment(), DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -237,15 +217,6 @@ def detach(workspace: Workspace, arguments: Sequence[str], wait_s: float = START
         lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     last = lines[-1] if lines else f"it ended with code {process.returncode}"
     raise ConfigError("serve", last.removeprefix("commonplace: error: ").removeprefix("serve: "))
-
-
-def _environment() -> dict[str, str]:
-    """The environment for a process in another folder: settings that name files still name the same."""
-    variables = installation.environment()
-    for name, value in variables.items():
-        if value and name.startswith("COMMONPLACE_") and name[12:].endswith(("_PATH", "_FILE")):
-            variables[name] = os.path.abspath(os.path.expanduser(value))
-    return variables
 
 
 def started(pid: int) -> str:

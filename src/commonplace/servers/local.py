@@ -230,21 +230,27 @@ def launch(root: str | os.PathLike[str]) -> int | None:
     if address(root) is None:
         return None
     # The starter's agent does not count: each client names its own.
-    environment = {name: _value(name) for name in os.environ if name not in _NOT}
-    # Nothing is imported from the folder that a program happens to be started in.
-    entries = environment.pop("PYTHONPATH", "").split(os.pathsep)
-    places = [os.path.abspath(entry) for entry in entries if entry]
-    if places:
-        environment["PYTHONPATH"] = os.pathsep.join(places)
+    variables = {name: value for name, value in environment().items() if name not in _NOT}
     arguments = [sys.executable, "-P", "-m", "commonplace", "-w", os.path.realpath(root), "serve", "--local"]
     nobody = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     try:
         try:
-            return os.posix_spawn(sys.executable, arguments, environment, file_actions=nobody, setsid=True)
+            return os.posix_spawn(sys.executable, arguments, variables, file_actions=nobody, setsid=True)
         except NotImplementedError:  # macOS
-            return os.posix_spawn(sys.executable, arguments, environment, file_actions=nobody, setpgroup=0)
+            return os.posix_spawn(sys.executable, arguments, variables, file_actions=nobody, setpgroup=0)
     except OSError:
         return None
+
+
+def environment() -> dict[str, str]:
+    """Return the variables for a process in another folder: they name the same files there.
+
+    Nothing is imported from the folder that a program happens to be started in.
+    """
+    variables = {name: _value(name) for name in os.environ}
+    entries = variables.pop("PYTHONPATH", "").split(os.pathsep)
+    places = [os.path.abspath(entry) for entry in entries if entry]
+    return {**variables, "PYTHONPATH": os.pathsep.join(places)} if places else variables
 
 
 def connect_or_launch(root: str | os.PathLike[str], wait_s: float = START_WAIT_S) -> _socket.socket | None:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
 IDLE_S = 20 * 60.0  # without a request, after which a server ends that a program started
-_TAKES_S = 20.0  # for a server that ends to give its socket to the next one
+_TAKES_S = 12.0  # for a server that ends to give its socket to the next one
 _WAITING = 128  # connections that are not accepted yet
 
 
@@ -127,7 +127,7 @@ def serve(
         )
         log, record = logging.getLogger("commonplace.server"), _record(workspace) if detached else None
         held.enter_context(daemon.registered(workspace, running))
-        own = held.enter_context(listening_to_programs(served.root, waits=True))
+        own = held.enter_context(listening_to_programs(served.root, takes=True))
         token = _token(address, place)  # here, so that two starts at once do not make two
         allowed = Access(token, access.names(address.hosts), beyond)
         _log(record)
@@ -224,36 +224,27 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, bool]]:
         yield bound, not ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback
 
 
-def _has_lock(held: ExitStack, path: str, *, waits: bool) -> bool:
-    """Take the lock of a socket; False if another server has it and, unless we wait, is not just ending."""
-    end = time.monotonic() + _TAKES_S
-    while time.monotonic() < end:
-        try:
-            held.enter_context(locks.locked(f"{path}.lock", timeout_s=0.2))
-            return True
-        except locks.LockTimeout:
-            other = local.reach(path, 2.0)
-            if other is not None:
-                other.close()
-                if not waits:
-                    return False
-        except NoteUnreadable:
-            return False
-    return False
-
-
 @contextmanager
-def listening_to_programs(root: str, *, waits: bool = False) -> Iterator[list[socket.socket]]:
+def listening_to_programs(root: str, *, takes: bool = False) -> Iterator[list[socket.socket]]:
     """Take the Unix socket of a workspace; yield it, or nothing if another server has it.
 
-    With `waits`, a server that a program started is asked to end, and its end awaited.
+    With `takes`, a server that a program started is asked to end.
     """
-    path = local.address(root) or ""
-    if waits and path and (other := local.reach(path, 2.0)) is not None:
+    path = local.address(root)
+    other = local.reach(path, 2.0) if path else None
+    if other is not None and takes:
         with suppress(local.Unanswered):
             local.ask(other, "retire", "", {}, 2.0)
+    elif other is not None:
+        other.close()
+        path = None
     with ExitStack() as held:
-        if not path or not _has_lock(held, path, waits=waits):
+        try:
+            if path:  # a server that is just ending still has the lock
+                held.enter_context(locks.locked(f"{path}.lock", timeout_s=_TAKES_S))
+        except NoteUnreadable:
+            path = None
+        if path is None:
             yield []
             return
         paths.root_of(path).unlink(path, missing_ok=True)  # of a server that was killed
