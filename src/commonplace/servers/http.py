@@ -119,7 +119,9 @@ def build(
     known = frozenset({HEALTH, *open_to_all})
     guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
     handlers = {HTTPException: errors.handle, errors.Refused: errors.handle}
-    return Starlette(routes=routes, middleware=[guard], exception_handlers=handlers)
+    application = Starlette(routes=routes, middleware=[guard], exception_handlers=handlers)
+    application.router.redirect_slashes = False  # an address is served to the letter
+    return application
 
 
 class Job:
