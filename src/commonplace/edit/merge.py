@@ -202,37 +202,27 @@ class _Merging:
         self.struck: dict[int, int] = {}  # blocks of the note, and the struck ones of the copy
         self.places: dict[int, int] = {}  # blocks of the copy, and the one of the note they are put behind
         self.counts = dict.fromkeys(("added", "dropped", "differing", "uncertain"), 0)
-        self._match(lambda block: (block.section, "" if block.kind == "heading" else block.text))
-        self._match(lambda block: block.text if block.kind != "heading" else None)
-        self._match_words()
+        self._match(lambda block: (block.section, "" if block.kind == "heading" else block.words))
+        self._match(lambda block: None if block.kind else block.words)
+        for number, own in self.same.items():
+            sides = self.theirs[number], self.mine[own]
+            if not sides[0].kind and sides[0].text != sides[1].text:  # comments are those of the note
+                is_struck = ["~~" in side.text for side in sides]
+                self.struck |= {own: number} if is_struck == [True, False] else {}
+                self.counts["differing"] += is_struck[0] == is_struck[1]
         for number in range(len(self.theirs)):
             if number not in self.same and number not in self.places:
                 self._place(number)
         self.counts["struck"] = len(self.struck)
         self.counts["uncertain"] += not self.same  # without a common block: perhaps another note
 
-    def _free(self) -> list[int]:
-        return sorted(set(range(len(self.mine))) - set(self.same.values()))
-
     def _match(self, key: Callable[[Block], Hashable]) -> None:
         free = defaultdict[Hashable, list[int]](list)
-        for number in reversed(self._free()):
+        for number in sorted(set(range(len(self.mine))) - set(self.same.values()), reverse=True):
             free[key(self.mine[number])].append(number)
         for number, block in enumerate(self.theirs):
             if number not in self.same and key(block) is not None and free[key(block)]:
                 self.same[number] = free[key(block)].pop()
-
-    def _match_words(self) -> None:
-        """Match blocks of the same words: the struck one stands; other comments are those of the note."""
-        free = {self.mine[n].words: n for n in self._free() if not self.mine[n].kind}
-        for number, block in enumerate(self.theirs):
-            if number in self.same or block.kind or (own := free.pop(block.words, None)) is None:
-                continue
-            self.same[number] = own
-            is_struck = ["~~" in one.text for one in (block, self.mine[own])]
-            if is_struck == [True, False]:
-                self.struck[own] = number
-            self.counts["differing"] += is_struck[0] == is_struck[1]
 
     def _place(self, number: int) -> None:
         """Say behind which block of the note one of the copy goes, and count it."""
@@ -266,7 +256,7 @@ class _Merging:
     def _like(self, block: Block) -> int | None:
         """Return a block of the note alone that may be another version of one of the copy."""
         hour, line = statements.leading_time(_said(self.copy, block))
-        for own in self._free():
+        for own in sorted(set(range(len(self.mine))) - set(self.same.values())):
             other_hour, other = statements.leading_time(_said(self.note, self.mine[own]))
             same = hour == other_hour or not (hour and other_hour)
             if same and self.mine[own].kind == block.kind and diffs.is_edited(line, [other]):

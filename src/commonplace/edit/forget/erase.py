@@ -19,7 +19,7 @@ from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOut
 from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
-from commonplace.edit.forget.targets import Page, Targets
+from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index
 from commonplace.notes.scan import places
 from commonplace.redaction.redact import strip_private
@@ -103,7 +103,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
         Unreachable(f"{path}: what it says is not known: {reason}", f"then: {remedies.say('forget.again')}")
         for path, reason in choice.unreadable.items()
     ]
-    remarks = selection.remarks(context, choice, done=False)
+    remarks = selection.remarks(choice, done=False)
     elsewhere = residue.unreachable(context, targets, was_here=bool(places))
     return Erasure(tuple(map(_shown, places)), (*closed, *remarks, *elsewhere), dry_run=True, basis=basis)
 
@@ -142,7 +142,7 @@ def _erase(
     """
     work, remarks = _Work(context, intent, targets, now), list[Unreachable]()
     if choice is not None:
-        work.staying, remarks = choice.notes, selection.remarks(context, choice, done=True)
+        work.staying, remarks = choice.notes, selection.remarks(choice, done=True)
     copies = stores.find(context, "copies", targets)
     work.do(work.entries_and_notes)
 
@@ -160,8 +160,6 @@ def _erase(
         work.do(lambda: journal.end(context.workspace, intent))
     kept = context.shown(state.path(context.workspace)) if work.troubles else ""  # holds the intent
     left = [one for one in residue.scan(context, work.targets) if one.path.removesuffix("-wal") != kept]
-    found = {trace.path for trace in (*work.troubles, *left)}
-    left += [trace for trace in work.standing() if trace.path not in found]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
     left = list(_with_remedies(context, left, unreachable, work.blocked))
@@ -180,7 +178,6 @@ class _Work:
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
         # Nothing but what a preview showed may go, unless some of it is gone already.
         self.confirmed = targets.shown is not None and not targets.known
-        self.before: dict[str, Page] = {}  # the notes of blocks
         self.entries: Set[str] | None = None  # of the spool, those that may go
         self.run: Run | None = None
 
@@ -235,8 +232,6 @@ class _Work:
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal composed
             composed = notes.compose(names, read, self.targets)
-            asked = {block.path for block in self.targets.blocks}.intersection(names)
-            self.before = {path: Page.read(read(path) or b"", path) for path in asked}
             if self.confirmed:
                 waiting = stores.find(self.context, "spool", self.targets)
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)
@@ -259,13 +254,6 @@ class _Work:
             earlier = (run for run in runs.listed(self.context.workspace) if run.about.kind == "forget")
             self.run = next(earlier, None)
         return composed.shown
-
-    def standing(self) -> Iterator[Trace]:
-        """Yield the notes that still have lines which were selected by their place."""
-        for path, before in self.before.items():
-            after = Page.read(self.context.read(path) or b"", path)
-            if count := notes.standing(before, after, self.targets):
-                yield Trace(path, count)
 
     def _about(self, count: int, noun: str) -> About:
         """Return agent, session and count, without the words."""

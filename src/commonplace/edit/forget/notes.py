@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +21,13 @@ from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
-from commonplace.edit.forget.words import together
+from commonplace.edit.forget.words import Words, together
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
 from commonplace.notes.scan import Source, look
 from commonplace.storage import journal, transaction
+from commonplace.types import Statement
 from commonplace.types.changes import Change, Erased
 from commonplace.types.store import Known, Site
 
@@ -155,15 +155,6 @@ def compose(
     return Composed(changes, cuts)
 
 
-def standing(before: Page, after: Page, targets: Targets) -> int:
-    """Count the lines of blocks that the note still has as often as before."""
-    blocks = (block for block in targets.blocks if block.path == before.path)
-    numbers = {number for block in blocks for number in before.find(block)}
-    asked = Counter(before.said[number - 1] for number in numbers)
-    were, are = Counter(before.said), Counter(after.said)
-    return sum(are[line] > were[line] - count for line, count in asked.items() if line.strip())
-
-
 def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
     cuts = ((name, intents.cut(page(notes[name], name), targets)) for name in _likely(notes, targets))
     return {name: cut for name, cut in cuts if cut is not None}
@@ -195,19 +186,22 @@ def shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str, 
     return shifted
 
 
-def resting(composed: Composed, notes: Mapping[str, bytes]) -> Iterator[str]:
+def staying(composed: Composed, notes: Mapping[str, bytes], words: Words) -> Iterator[Statement]:
+    """Yield the statements that stay, as they were, of those notes that hold some words or name sources."""
+    before, gone = {change.path: change.before for change in composed.changes}, _lines(composed.cuts)
+    for name, data in notes.items():
+        if (gone and b"from=" in (before.get(name) or data)) or words.match(data.decode("utf-8", "replace")):
+            page = Document.read(before.get(name) or data, name)
+            yield from (one for one in page.stated if one.first not in gone.get(name, ()))
+
+
+def resting(composed: Composed, statements: Iterable[Statement]) -> Iterator[str]:
     """Yield the citations of statements whose sources are all removed."""
     gone = _lines(composed.cuts)
-    before = {change.path: change.before for change in composed.changes}
-    for name in notes if gone else ():
-        data = before.get(name) or notes[name]
-        if b"from=" not in data:
-            continue
-        for statement in Document.read(data, name).stated:
-            sources = comments.sources(statement.said)
-            stays = statement.first not in gone.get(name, ())
-            if sources and stays and all(_is_gone(source, gone) for source in sources):
-                yield statement.citation
+    for statement in statements:
+        sources = comments.sources(statement.said)
+        if sources and all(_is_gone(source, gone) for source in sources):
+            yield statement.citation
 
 
 def _is_gone(reference: str, gone: Mapping[str, Set[int]]) -> bool:

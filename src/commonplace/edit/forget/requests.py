@@ -21,7 +21,7 @@ from commonplace.types.changes import Erased, Erasure, Selection, SelectionKind
 from commonplace.types.store import Site
 
 LASTS = timedelta(days=7)
-MOST, MOST_IN_ALL = 50, 500  # waiting requests of one agent and of all: few enough to read
+MOST = 50  # waiting requests of one agent: few enough to read
 _KIND = "request"  # of `storage.keyvalue`
 
 
@@ -109,11 +109,9 @@ def check_room(
     every = kept(workspace)  # whatever the clock says
     if same := [one for one in every if one.selection == selection and one.agent == agent]:
         return same[0].code
-    waiting = [request for request in every if abs(now - request.at) <= LASTS]
-    own = sum(request.agent == agent for request in waiting)
-    if own >= MOST or len(waiting) >= MOST_IN_ALL:
-        many = f"{MOST} requests of this agent" if own >= MOST else f"{MOST_IN_ALL} requests"
-        raise ConfigError("forget", f"{many} wait for the owner already: {remedies.say('forget.pending')}")
+    if sum(one.agent == agent and abs(now - one.at) <= LASTS for one in every) >= MOST:
+        many = f"{MOST} requests of this agent wait for the owner already: {remedies.say('forget.pending')}"
+        raise ConfigError("forget", many)
     return ""
 
 

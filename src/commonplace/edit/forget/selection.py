@@ -35,7 +35,7 @@ from commonplace.search import references as places
 from commonplace.search.dedupe import SENTENCE
 from commonplace.transcripts import ours
 from commonplace.transcripts.session import ENDING, FOLDER, stem_of
-from commonplace.types import Hit, cite
+from commonplace.types import Hit, Statement, cite
 from commonplace.types.changes import Selection, SelectionKind, Unreachable
 
 # A shorter sentence ("Yes, go on.") is not searched anywhere else.
@@ -305,34 +305,29 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
 # --- what the owner should know -------------------------------------------------------------------------
 
 
-def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable]:
+def remarks(choice: Choice, *, done: bool) -> list[Unreachable]:
     """Say what stays and says the same, what rests on what goes, and what may mean the same person.
 
     Lines are cited as they stand: as before for a preview, as they are to be once it is `done`.
     """
 
-    def cited(citation: str, *, after: bool) -> str:
-        reference = references.parse_reference(citation)
-        cut = choice.composed.cuts.get(reference.path)
-        if cut is None or after == done:
-            return citation
-        ends = (reference.first, reference.end)
-        moved = [cut.edit.moved(line) if done else cut.edit.places.index(line) + 1 for line in ends]
-        lines = dict.fromkeys(filter(None, moved))
-        return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
-
     def row(citation: str, remark: str) -> Unreachable:
-        return Unreachable(f"{citation} {remark}", remedies.say("forget.what", citation))
+        reference = references.parse_reference(citation)
+        cut = choice.composed.cuts.get(reference.path) if done else None
+        moved = [cut.edit.moved(line) for line in (reference.first, reference.end)] if cut else []
+        shown = cite(reference.path, moved[0], moved[-1] or moved[0]) if moved and moved[0] else citation
+        return Unreachable(f"{shown} {remark}", remedies.say("forget.what", shown))
 
-    same = (cited(citation, after=True) for citation in _stating(choice, Words(choice.common)))
-    rows = [row(citation, "says the same, and was not asked for") for citation in same]
-    resting = notes.resting(choice.composed, choice.notes)
-    rows += [row(cited(citation, after=False), "rests on nothing but what goes") for citation in resting]
-    partly = [(cited(citation, after=True), part) for citation, part in _partly_named(choice)]
-    rows += [
-        row(citation, f"says {part}, which may mean the same person")
-        for citation, part in partly[:MOST_PARTLY]
-    ]
+    people = {person: [part for part in person.split() if len(part) > 1] for person in choice.targets.people}
+    parts = [part for every in people.values() for part in every if len(every) > 1]
+    staying = list(notes.staying(choice.composed, choice.notes, Words((*choice.common, *parts))))
+    same = Words(choice.common)
+    rows = [row(s.citation, "says the same, and was not asked for") for s in staying if same.match(s.text)]
+    resting = notes.resting(choice.composed, staying)
+    rows += [row(citation, "rests on nothing but what goes") for citation in resting]
+    partly = [named for every in people.values() for named in _partly(every, staying)]
+    told = "says {}, which may mean the same person"
+    rows += [row(one.citation, told.format(part)) for one, part in partly[:MOST_PARTLY]]
     if len(partly) > MOST_PARTLY:
         more = render.count(len(partly) - MOST_PARTLY, "further statement")
         query = remedies.say("forget.query", partly[0][1])
@@ -347,25 +342,12 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
     return rows
 
 
-def _stating(choice: Choice, words: Words) -> Iterator[str]:
-    """The statements that stay and hold some words, as hits cite them."""
-    for name, data in choice.notes.items() if words else ():
-        if words.match(data.decode("utf-8", "replace")):
-            yield from (s.citation for s in Page.read(data, name).stated if words.match(s.text))
-
-
-def _partly_named(choice: Choice) -> Iterator[tuple[str, str]]:
-    """Statements that stay and hold the rarer part of a person's name alone, each with that part."""
-    for person in choice.targets.people:
-        parts = [part for part in person.split() if len(part) > 1]
-        holding: dict[str, list[str]] = {}
-        for part in parts if len(parts) > 1 else ():
-            words = Words((part,))
-            if any(words.match(data.decode("utf-8", "replace")) for data in choice.notes.values()):
-                holding[part] = list(_stating(choice, words))
-        if holding:
-            rarest = min(holding, key=lambda part: (len(holding[part]), part))
-            yield from ((citation, rarest) for citation in holding[rarest])
+def _partly(parts: Sequence[str], staying: Sequence[Statement]) -> Iterator[tuple[Statement, str]]:
+    """Statements that hold the rarer part of a name alone, each with that part."""
+    held = {part: [s for s in staying if Words((part,)).match(s.text)] for part in parts if len(parts) > 1}
+    if found := [part for part in held if held[part]]:
+        rarest = min(found, key=lambda part: (len(held[part]), part))
+        yield from ((statement, rarest) for statement in held[rarest])
 
 
 # --- what a question may mean ---------------------------------------------------------------------------
