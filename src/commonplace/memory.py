@@ -1130,8 +1130,8 @@ def refresh(memory: Memory) -> None:
             reader.store.ask(reader.store.freshen)
 
 
-def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progress = silent) -> types.Estimate:
-    """Bring the text up to date, and say what embedding the rest would take, and these questions.
+def estimate(memory: Memory, *, progress: Progress = silent) -> types.Estimate:
+    """Bring the text up to date, and say what embedding the rest would take.
 
     Raises as `Memory.sync` does, but for what a model may fail with.
     """
@@ -1142,9 +1142,10 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
     warnings = tuple(filter(None, [memory._current.trouble]))
     if model is None:
         return types.Estimate("none", 0, warnings=warnings)
+    questions: Sequence[str] = ()
     if opening.is_remote(model):
         with memory._lock:
-            questions = [*questions, *memory._answerer.null_questions(model)]
+            questions = memory._answerer.null_questions(model)
     return opening.estimate(model, texts, questions, warnings)
 
 

@@ -90,20 +90,6 @@ class Estimate:
     batched: bool = False
     warnings: tuple[str, ...] = ()
 
-    def __add__(self, other: Estimate) -> Estimate:
-        """Return what both would take; the model is that of the first."""
-        priced = self.dollars is not None and other.dollars is not None
-        return Estimate(
-            model=self.model,
-            texts=self.texts + other.texts,
-            known=self.known + other.known,
-            tokens=self.tokens + other.tokens,
-            dollars=(self.dollars or 0) + (other.dollars or 0) if priced else None,
-            local=self.local and other.local,
-            batched=self.batched or other.batched,
-            warnings=tuple(dict.fromkeys((*self.warnings, *other.warnings))),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:

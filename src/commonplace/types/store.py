@@ -1,6 +1,7 @@
 """Stores: whatever keeps words of notes, questions or conversations, and forgets them itself.
 
-Each is a function, `Sweep`, in the package that writes its files. `edit.forget.stores` lists them all.
+Each is a function `sweep(site, targets, *, change)` in the package that writes its files: it returns the
+places of targets, and removes them to `change`. `edit.forget.stores` lists them all. Raises NoteUnreadable.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any, Protocol
 
 from commonplace.base import paths
 from commonplace.base.tuples import NamedTuple
-from commonplace.types.changes import Erased
 
 
 class Known(NamedTuple):
@@ -37,10 +37,6 @@ class Targets(Protocol):
     @property
     def session_names(self) -> Set[str]:
         """The same ids, with the forms that comments of notes have."""
-
-    @property
-    def only_sessions(self) -> bool:
-        """Tell whether all targets are sessions."""
 
     @property
     def known(self) -> Sequence[Known]:
@@ -83,10 +79,3 @@ class Site:
             if (inner := str(path).removeprefix(f"{folder}/")) != str(path):
                 return name + inner
         return paths.shown(path)
-
-
-class Sweep(Protocol):
-    """A store: one kind of file with words in it. Raises NoteUnreadable."""
-
-    def __call__(self, site: Site, targets: Targets, *, change: bool) -> list[Erased]:
-        """Return the places that hold any of it; to `change` remove it from them."""

@@ -1,6 +1,6 @@
 """The stores of a workspace: every kind of file that keeps words of notes, questions or conversations.
 
-A new store is one row here: a function `types.store.Sweep` in the module that writes its files.
+A new store is one row here: a function `sweep` (`types.store`) in the module that writes its files.
 Entries point into packages above this one: they are imported only where something is forgotten.
 
 After an upgrade with other rules of redaction, the stores are cleaned once of what is redacted now. Notes are
@@ -88,7 +88,7 @@ def _entry(entry: str) -> Any:  # noqa: ANN401
     return getattr(import_module(module), function)
 
 
-def sweep_injected(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+def sweep_injected(site: Site, targets: Chosen, *, change: bool) -> list[Erased]:
     """Name what forgotten sessions were given (`agent.seen`); remove it to `change`.
 
     Of all sessions where anything else is forgotten: hashes say whether a session was given a statement.
