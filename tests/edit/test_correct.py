@@ -432,13 +432,12 @@ def test_what_others_say_in_a_chat_is_not_near(memory: Memory, root: Path) -> No
     assert [one.citation for one in written.near] == ["memory/own.md#L1"]
 
 
-def test_of_one_matter_the_newest_is_near(memory: Memory, root: Path) -> None:
-    (root / "memory/pixel.md").write_text(
-        "# Pixel the cat\n\n- Weight September 2025: 4.3 kg\n- Weight May 2025: 3.9 kg\n- Hates the carrier\n"
-    )
+def test_of_those_that_are_as_near_the_newest_come_first(memory: Memory, root: Path) -> None:
+    for month in range(1, 6):
+        (root / f"memory/2025-0{month}-01.md").write_text(f"- Cat weighs {month}.3 kg\n")
     memory.sync()
     written = memory.remember("The cat now weighs 4.6 kg.", now=NOW)
-    assert [one.text for one in written.near] == ["Weight September 2025: 4.3 kg"]
+    assert [one.text for one in written.near] == [f"Cat weighs {month}.3 kg" for month in (5, 4, 3)]
 
 
 def test_what_no_longer_stands_is_not_near(memory: Memory, root: Path) -> None:
@@ -449,9 +448,8 @@ def test_what_no_longer_stands_is_not_near(memory: Memory, root: Path) -> None:
     memory.sync()
     assert memory.remember("Standup is at 10:00.", now=NOW).near == ()
     assert memory.remember("Standup is at 10:20.", now=NOW, tentative=True).near == ()
-    assert [one.text for one in memory.remember("Standup is at 10:30.", now=NOW).near] == [
-        "Standup is at 10:00."
-    ]
+    near = memory.remember("Standup is at 10:30.", now=NOW).near
+    assert [one.text for one in near] == ["Standup is at 10:00."]
 
 
 def test_no_index_is_made_for_a_write(memory: Memory) -> None:

@@ -535,13 +535,12 @@ def standing(
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
-    Of those that differ in figures and days alone it is the newest. Whether they still hold is for the writer
-    to say. Unreadable notes and a failing index are passed over, since the entry is written in any case.
-    The newest lines of the note, of today's and of MEMORY.md are read, since no index may hold them.
+    Figures and days aside; of equals the newest first. Whether they still hold is for the writer to say.
+    Unreadable notes and a failing index are passed over, since the entry is written in any case. The newest
+    lines of the note, of today's and of MEMORY.md are read, since no index may hold them.
     """
     words = _matter(text)
-    newest: dict[frozenset[str], _Near] = {}
-    copies: dict[tuple[str, int], _Near] = {}
+    near: dict[tuple[str, int], tuple[float, float, str, Statement]] = {}
     known = cache(partial(_known, workspace))  # several hits may be of one note
     hits = filter(_is_own, _hits(answerer, text, "lexical", _LOOKED_AT)) if answerer else ()
     found = [(hit.path, hit.start_line, hit.end_line) for hit in hits]
@@ -564,26 +563,10 @@ def standing(
             most = min(map(compare.weight, (words, matter | about)))
             share = compare.weight(shared | about) / max(1.0, most)
             if share >= _NEAR:
-                when = _when(statement, note, today)
-                one = _Near(compare.weight(shared), share, when, matter | about, statement)
-                copies[statement.path, statement.first] = one
-                newest[one.matter] = max(one, newest.get(one.matter, one), key=lambda near: near.when)
-    latest = {one.matter: compare.read(one.statement.text) for one in newest.values()}
-    kept = [one for one in copies.values() if compare.read(one.statement.text) == latest[one.matter]]
-    nearest = sorted(kept, key=lambda one: one[:3], reverse=True)
-    return tuple(cited([Match(one.statement) for one in nearest], _MOST_STANDING))
-
-
-class _Near(NamedTuple):
-    """A statement near to a new one: the weight of the words that both say, the share of them with what its
-    headings name, when it holds from, what it is about.
-    """
-
-    shared: float
-    share: float
-    when: tuple[str, str, int]
-    matter: frozenset[str]
-    statement: Statement
+                since = statement.said.get("since") or note.date or ""
+                near[statement.path, statement.first] = (compare.weight(shared), share, since, statement)
+    nearest = sorted(near.values(), key=lambda one: one[:3], reverse=True)
+    return tuple(cited([Match(statement) for *_, statement in nearest], _MOST_STANDING))
 
 
 @lru_cache(1024)
@@ -591,21 +574,6 @@ def _matter(text: str) -> frozenset[str]:
     """The stems of a text without figures and days: what it is about, whatever it says of it."""
     words = compare.timeless(compare.read(text).tokens)
     return frozenset(similarity.stem(word) for word in words if not any(map(str.isdigit, word)))
-
-
-def _when(statement: Statement, note: Note, today: date) -> tuple[str, str, int]:
-    """The day that a statement names or was written on, as far as one is known, and its place."""
-    written = statement.said.get("since") or note.date or ""
-    seen = date.fromisoformat(written) if metadata.date_of(written) else today
-    return _last_day(statement.text, seen) or written, statement.path, statement.first
-
-
-@lru_cache(1024)
-def _last_day(text: str, seen: date) -> str:
-    """Return the last date that a text names, relative to a day; empty without a date."""
-    from commonplace.language import dates
-
-    return max((span.first.isoformat() for span in dates.spans(text, seen)), default="")
 
 
 class _Known(NamedTuple):
