@@ -439,21 +439,23 @@ class Memory:
 
         self.workspace.check_there()
         planned = undoing.planned(self.workspace, run, since=since)
-        skipped = () if run else tuple(undoing.skipped(self.workspace, planned[-1].run))
-        diff, basis = diffs.of_changes(undoing.net(planned)), tuple(undoing.digests(planned))
+        shown = types.Undone(
+            tuple(plan.run for plan in planned), diffs.of_changes(undoing.net(planned)), dry_run=True,
+            skipped=() if run else tuple(undoing.skipped(self.workspace, planned[-1].run)),
+            basis=tuple(undoing.digests(planned)),
+        )  # fmt: skip
         if dry_run:
-            return types.Undone(
-                tuple(plan.run for plan in planned), diff, dry_run=True, skipped=skipped, basis=basis
-            )
+            return shown
         done = undoing.undo(
             self.workspace, planned[-1].run.id, settings=self.settings.history, agent=agent, session=session,
             since=since, shown=None if preview is None else preview.basis,
         )  # fmt: skip
         self.store.written()
         withdrawn = tuple((one.kind, one.name) for one in additions.withdraw(self.workspace, done))
-        return types.Undone(
-            done, diff, withdrawn=withdrawn, lacking=additions.lacking(self.workspace, done), skipped=skipped
-        )
+        return replace(
+            shown, runs=done, dry_run=False, withdrawn=withdrawn, basis=(),
+            lacking=additions.lacking(self.workspace, done),
+        )  # fmt: skip
 
     def log(self, limit: int = 20) -> tuple[types.Run, ...]:
         """List changes of notes, newest first; `undo` takes one back by its `id`.
@@ -775,9 +777,9 @@ class Memory:
             except IndexUnavailable as error:
                 raise error.remedied() from error
         states, failures = self._ask_others(Memory.status)
-        told = [f"{name}: {warning}" for name, one in states.items() for warning in one.warnings]
-        told = [*state.warnings, *left_aside(self), *told, *failures]
-        return replace(state, others=tuple(self.others), warnings=(*told,))
+        told = (f"{name}: {warning}" for name, one in states.items() for warning in one.warnings)
+        warnings = (*state.warnings, *left_aside(self), *told, *failures)
+        return replace(state, others=tuple(self.others), warnings=warnings)
 
     def usage(self, days: int | None = None) -> types.Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -934,9 +936,8 @@ def left_aside(memory: Memory) -> list[str]:
     """Say which collections are not read, and which Markdown is not searched unless the owner chose so."""
     settings, known = memory.settings, sources(memory)
     told = scan.refused(settings, known)
-    if settings.index.include != config.keys.find("index.include").default:
-        return told
-    if not (names := scan.left_aside(known, (*ASIDE, *settings.prompt.file_names))):
+    is_chosen = settings.index.include != config.keys.find("index.include").default
+    if is_chosen or not (names := scan.left_aside(known, (*ASIDE, *settings.prompt.file_names))):
         return told
     aside = "{n:Markdown file} outside memory/ not searched, such as {first}; {remedy}"
     first, remedy = paths.shown(names[0]), remedies.say("index.include")
@@ -952,23 +953,11 @@ def clear_usage(memory: Memory) -> int:
     return Journal(memory.workspace, memory.settings.usage).clear()
 
 
-def watch(
-    memory: Memory,
-    changed: Callable[[frozenset[str]], None],
-    *,
-    stop: threading.Event,
-    state: Callable[[str], None] = lambda _: None,
-    debounce_s: float = 1.5,
-) -> None:
-    """Call `changed` whenever files of the notes change, until `stop` is set.
-
-    `state` is told how they are watched, when that changes; `debounce_s` is how long files must rest.
-    """
+def watch(memory: Memory, changed: Callable[[frozenset[str]], None], **options: Any) -> None:  # noqa: ANN401
+    """Call `changed` whenever files of the notes change; the options are those of `notes.watch.watch`."""
     from commonplace.notes import watch
 
-    watch.watch(
-        [*map(Path, scan.places(sources(memory)))], changed, debounce_s=debounce_s, stop=stop, on_state=state
-    )
+    watch.watch([*map(Path, scan.places(sources(memory)))], changed, **options)
 
 
 def days(memory: Memory) -> dict[str, int]:
@@ -1018,27 +1007,20 @@ def question_words(question: str) -> tuple[str, ...]:
 
 
 def ask_engine(
-    memory: Memory,
-    engine: str,
-    text: str,
-    *,
-    mode: types.Mode = "hybrid",
-    limit: int | None = None,
-    collections: Sequence[str] = (),
-    min_score: float | None = None,
-) -> types.SearchResult:
+    memory: Memory, engine: str, text: str, *, limit: int | None = None, collections: Sequence[str] = (),
+    **options: Any,  # noqa: ANN401
+) -> types.SearchResult:  # fmt: skip
     """Ask another engine than ours (`qmd`), with its hits as ours; collections are those that it names.
 
-    Raises ConfigError for an engine that there is not, ProviderError where it is not installed or fails.
+    The options are those of `search`. Raises ConfigError for an engine that there is not, ProviderError where
+    it is not installed or fails.
     """
     from commonplace.search import engines
 
     limit = memory.settings.search.limit if limit is None else limit
     check_whole("limit", limit)
-    return engines.search(
-        engine, text, sources(memory), memory._read,
-        mode=mode, limit=limit, collections=_names(collections), min_score=min_score,
-    )  # fmt: skip
+    options = {"mode": "hybrid", "min_score": None, "collections": _names(collections), **options}
+    return engines.search(engine, text, sources(memory), memory._read, limit=limit, **options)
 
 
 def beside(memory: Memory, name: str) -> Memory:

@@ -154,7 +154,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
             tell(report, "text")
 
     again()
-    watching(memory, again, stop=threading.Event(), state=failures.warn)
+    watching(memory, again, stop=threading.Event(), on_state=failures.warn)
 
 
 @command("status", answers=True)
