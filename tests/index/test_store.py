@@ -440,7 +440,7 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
         for number in range(20):
             write(root, f"{number}.md", f"walnut number{number} " * 400)
         with pytest.raises(errors.IndexUnavailable, match="disk is full"):
-            memory.store.sync(memory._model_for_sync)
+            memory.store.sync(lambda _: memory._current.choose())
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")
 

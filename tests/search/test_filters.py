@@ -12,7 +12,6 @@ from commonplace import Memory, config
 from commonplace.base.errors import ConfigError
 from commonplace.config import Reach
 from commonplace.config.settings import Collection
-from commonplace.edit.correct import confirm
 from commonplace.memory import Lab, reaching
 from commonplace.search import query
 from commonplace.search.filters import Filter
@@ -293,8 +292,8 @@ def test_what_is_tentative_is_listed_until_it_is_confirmed_or_struck(tmp_path: P
             recalled = memory.recall("proxy", now=NOW)
             assert ("proxy" in recalled.text, recalled.tentative > 0) == (False, True)
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
-        confirm(memory.workspace, memory.settings, "The proxy is slow.")
-        confirm(memory.workspace, memory.settings, "三月搬家", reject=True)
+        memory.confirm("The proxy is slow.")
+        memory.confirm("三月搬家", reject=True)
         assert said("status:tentative") == {"Ship it", "rain"}
 
 
