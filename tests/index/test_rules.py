@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commonplace.chunking import passages
-from commonplace.chunking.settings import DEFAULT
+from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import rules
 from commonplace.language import lexicon
 from commonplace.markdown import visible, wiki
@@ -124,3 +124,11 @@ def test_every_version_is_part_of_the_identity() -> None:
 if __name__ == "__main__":
     RECORD.write_text(json.dumps(now(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     sys.stdout.write(f"recorded in {RECORD}\n")
+
+
+def test_every_setting_of_the_cut_is_part_of_the_identity() -> None:
+    for name in ChunkSettings._fields:
+        value = getattr(DEFAULT, name)
+        other = DEFAULT._replace(**{name: not value if isinstance(value, bool) else value + 1})
+        assert rules.identity(other) != rules.identity(DEFAULT), name
+        assert rules.identity(DEFAULT._replace()) == rules.identity(DEFAULT), name

@@ -26,7 +26,6 @@ from commonplace.memory import Lab
 from commonplace.notes.scan import Source, look
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
-from commonplace.search.ranking import RankSettings
 
 FAKE = {"embedding.provider": "fake"}
 
@@ -113,16 +112,6 @@ def test_an_index_of_other_settings_answers_until_it_is_rebuilt(
     other.close()
 
 
-def test_an_index_of_other_settings_is_not_compared_at_every_search(
-    kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "CHEAP_FILES", 0)
-    looked = hold(monkeypatch)
-    other = open_store(root, ChunkSettings(target=80))
-    assert (other.freshen(), other.freshen(), len(looked)) == (1, 1, 1)
-    other.close()
-
-
 def test_a_rebuild_by_another_process_is_noticed(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,18 +176,6 @@ def test_what_is_written_during_a_comparison_is_read_at_the_next(
     assert finds(kept, "quince")
 
 
-def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path) -> None:
-    before = kept.opened
-    for file in Workspace(root).index.parent.glob("index.sqlite*"):
-        file.unlink()
-    other = open_store(root)
-    other.sync(lambda vectors: None)
-    assert kept.freshen() == 0
-    assert kept.opened is not before
-    assert finds(kept, "walnut")
-    other.close()
-
-
 def test_while_another_process_syncs_what_is_indexed_answers(
     kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,17 +229,6 @@ def test_a_first_question_of_a_small_memory_is_answered_by_meaning_too(root: Pat
         assert memory.status().level == 0
 
 
-def test_a_memory_without_vectors_says_that_full_text_answered(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "CHEAP_PASSAGES", 0)
-    with Memory.open(root, overrides=FAKE) as memory:
-        found = memory.search("walnut desk")
-        assert found.hits
-        assert found.level == memory.status().level == 2
-        assert "1 passage has no vector yet" in found.warnings[0]
-
-
 def test_a_rebuild_in_passing_keeps_the_vectors(root: Path) -> None:
     for number in range(40):  # more than a search embeds
         write(root, f"n{number}.md", f"brass lamp number {number}")
@@ -289,35 +255,6 @@ def test_a_rebuild_forgets_the_vectors_of_text_that_is_gone(root: Path) -> None:
         assert report.rebuilt
         assert report.reused >= 1
         assert report.embedded + report.reused == status.passages == status.vectors
-
-
-def test_what_is_deleted_takes_no_place_among_the_nearest(root: Path) -> None:
-    for number in range(50):
-        write(root, f"n{number}.md", f"walnut desk {number}")
-    with Memory.open(root, overrides=FAKE) as memory:
-        memory.sync()
-        for number in range(50):
-            (root / "memory" / f"n{number}.md").unlink()
-    with Memory.open(
-        root, overrides=FAKE, lab=Lab(ranking=RankSettings(candidates=3))
-    ) as memory:  # a cold question
-        found = memory.search("walnut desk", mode="semantic", min_score=0.01)
-        assert [hit.path for hit in found.hits] == ["memory/a.md"]
-        assert memory.status().vectors == 1
-
-
-def test_a_folder_that_is_renamed_keeps_its_vectors(root: Path) -> None:
-    for number in range(50):
-        write(root, f"n{number}.md", f"walnut desk {number}")
-    with Memory.open(root, overrides=FAKE) as memory:
-        memory.sync()
-        (root / "memory" / "deep").mkdir()
-        for number in range(50):
-            (root / "memory" / f"n{number}.md").rename(root / "memory" / "deep" / f"n{number}.md")
-        found = memory.search("walnut desk 7")
-        assert found.hits[0].path == "memory/deep/n7.md"
-        assert found.warnings == ()
-        assert memory.status().pending == 0
 
 
 def test_an_index_that_can_be_had_again_is_used_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,13 +380,6 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
             memory.store.sync(lambda _: memory._current.choose())
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")
-
-
-def test_a_running_sync_is_known(kept: Store, root: Path) -> None:
-    assert not kept.syncing
-    with locked(f"{Workspace(root).index}.sync.lock"):
-        assert kept.syncing
-    assert not kept.syncing
 
 
 def test_a_sync_that_has_no_index_says_why_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

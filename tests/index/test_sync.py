@@ -97,30 +97,6 @@ def prose(rng: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_counts(workspace: Workspace) -> None:
-    workspace.write("a.md", "# A\n\nalpha\n")
-    workspace.write("b.md", "# B\n\nbeta\n")
-    workspace.write("c.md", "# C\n\ngamma\n")
-    first = workspace.sync()
-    assert (first.added, first.changed, first.moved, first.removed, first.unchanged) == (3, 0, 0, 0, 0)
-    workspace.write("a.md", "# A\n\nalpha and more\n")
-    (workspace.root / "b.md").rename(workspace.root / "moved.md")
-    (workspace.root / "c.md").unlink()
-    second = workspace.sync()
-    assert (second.added, second.changed, second.moved, second.removed, second.unchanged) == (0, 1, 1, 1, 0)
-    third = workspace.sync()
-    assert (third.added, third.changed, third.moved, third.removed, third.unchanged) == (0, 0, 0, 0, 2)
-
-
-def test_a_touched_file_is_unchanged(workspace: Workspace) -> None:
-    file = workspace.write("a.md", "# A\n\nalpha\n")
-    workspace.sync()
-    os.utime(file, ns=(5, 5))
-    report = workspace.sync()
-    assert (report.changed, report.unchanged) == (0, 1)
-    assert workspace.index.manifest()["memory", "a.md"].mtime_ns == 5
-
-
 def test_an_edit_under_the_same_time_and_size_is_seen(workspace: Workspace) -> None:
     file = workspace.root / "a.md"
     file.write_text("# A\n\nalpha\n", "utf-8")
@@ -380,17 +356,6 @@ def test_a_model_that_fails_midway_keeps_what_is_done(
     assert workspace.index.statistics().vectors == 8
     assert workspace.index.vectors.pending() == 2
     assert not workspace.index.connection.in_transaction
-
-
-def test_two_collections_may_hold_the_same_path(tmp_path: Path) -> None:
-    both = Workspace(tmp_path)
-    both.sources = [Source("one", str(tmp_path / "1")), Source("two", str(tmp_path / "2"))]
-    both.write("1/a.md", "# A\n\nalpha\n")
-    both.write("2/a.md", "# A\n\nbeta\n")
-    assert both.sync().added == 2
-    assert set(both.index.manifest()) == {("one", "a.md"), ("two", "a.md")}
-    (tmp_path / "1" / "a.md").rename(tmp_path / "2" / "b.md")
-    assert both.sync().moved == 1
 
 
 def test_a_name_that_no_index_can_hold_is_reported(workspace: Workspace) -> None:

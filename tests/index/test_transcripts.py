@@ -19,8 +19,6 @@ from commonplace.providers.fake import FakeEmbedder
 from commonplace.transcripts import rendering
 from tests.index.test_sync import WORDS, dump
 
-LONG_AGO_S = 1_770_000_000
-
 
 def row(role: str, text: str, day: int = 1) -> bytes:
     return json.dumps({"role": role, "text": text, "at": f"2026-02-{day:02}T10:00:00"}).encode() + b"\n"
@@ -116,24 +114,6 @@ def test_what_is_known_is_not_embedded_again(followed: Followed) -> None:
     assert followed.embed().embedded == 0
 
 
-def test_its_notes_are_sessions_of_their_day(followed: Followed) -> None:
-    followed.write(
-        "logs/a.jsonl", row("tool", "nothing") + row("user", "Where is the key?", 3) + row("user", "Oh", 4)
-    )
-    followed.write("logs/readme.md", b"# not asked for")
-    followed.sync()
-    columns = "collection, path, title, date, kind, lines"
-    found = followed.index.connection.execute(f"SELECT {columns} FROM notes").fetchall()
-    assert found == [("logs", "a.jsonl", "Where is the key?", "2026-02-03", "session", 3)]
-
-
-def test_a_collection_without_a_format_holds_no_transcripts(tmp_path: Path) -> None:
-    followed = Followed(tmp_path, "")
-    followed.write("logs/a.jsonl", row("user", "Where is the key?"))
-    followed.sync()
-    assert followed.index.connection.execute("SELECT kind FROM notes").get == "note"
-
-
 def test_another_format_reads_all_of_them_again_and_embeds_nothing_twice(tmp_path: Path) -> None:
     followed = Followed(tmp_path, "codex")
     followed.write("logs/a.jsonl", row("user", "Where is the key?"))
@@ -198,16 +178,6 @@ def test_a_search_waits_until_enough_bytes_came(searched: Searched) -> None:
     assert searched.lines() == 3
 
 
-def test_a_transcript_that_rests_is_read_although_nothing_changed_since(searched: Searched) -> None:
-    searched.write("logs/a.jsonl", row("user", "Hello"))
-    assert searched.lines() == 1
-    file = searched.write("logs/a.jsonl", row("user", "Hello") * 2)
-    assert searched.lines() == 1
-    assert searched.lines() == 1
-    searched.rest(file, changes.RESTED_S)
-    assert searched.lines() == 2
-
-
 def test_rest_is_told_by_the_clock_alone(searched: Searched) -> None:
     state = FileState(
         "logs", "a.jsonl", str(searched.write("logs/a.jsonl", b"\n" * 3)), 5_000_000_000, 3, "auto"
@@ -226,15 +196,6 @@ def test_what_became_shorter_is_read_at_once(searched: Searched) -> None:
     assert searched.lines() == 3
 
 
-def test_a_sync_waits_for_nothing_unless_told(searched: Searched) -> None:
-    searched.write("logs/a.jsonl", row("user", "Hello"))
-    assert searched.lines() == 1
-    searched.write("logs/a.jsonl", row("user", "Hello") * 2)
-    assert searched.store.sync(lambda _: None, patient=True).changed == 0
-    assert searched.store.sync(lambda _: None).changed == 1
-    assert searched.lines() == 2
-
-
 def test_notes_beside_it_are_fresh_while_it_waits(searched: Searched) -> None:
     searched.write("logs/a.jsonl", row("user", "Hello"))
     searched.write("notes/n.md", b"- one\n")
@@ -245,17 +206,6 @@ def test_notes_beside_it_are_fresh_while_it_waits(searched: Searched) -> None:
     assert searched.store.index.connection.execute("SELECT lines FROM notes WHERE kind = 'note'").get == 2
     (searched.store.sources[1].root and Path(searched.store.sources[1].root, "a.jsonl")).unlink()
     assert searched.lines() == 0
-
-
-def test_another_format_is_taken_up_by_a_sync(searched: Searched) -> None:
-    searched.write("logs/a.jsonl", row("user", "Hello"))
-    searched.store.sources[1] = searched.store.sources[1]._replace(format="codex")
-    assert searched.lines() == 1
-    assert searched.store.index.statistics().passages == 0
-    searched.store.sources[1] = searched.store.sources[1]._replace(format="auto")
-    searched.store.sync(lambda vectors: None)
-    assert searched.lines() == 1
-    assert searched.store.index.statistics().passages == 1
 
 
 def test_a_large_transcript_is_never_in_memory_as_a_whole(followed: Followed) -> None:
