@@ -299,7 +299,7 @@ BOATS = """# Boats
 def made(here: Opened) -> None:
     here.go("notes", ".notelist a")
     button(here, "New note")
-    here.page.fill("#new-name", "memory/boats")
+    here.page.fill("#new-name", "boats")
     here.press("Enter")
     here.page.fill("textarea.source", BOATS)
     button(here, "Save")
@@ -310,7 +310,7 @@ def made(here: Opened) -> None:
     assert here.page.locator(".prose .line", has_text="ketch").inner_text().startswith("A ketch.\nBlue.")
     here.go("notes", ".notelist a")
     button(here, "New note")
-    here.page.fill("#new-name", "memory/boats")
+    here.page.fill("#new-name", "boats")
     here.press("Enter")
     here.page.wait_for_selector(".toast:has-text('is there already')")
     assert here.page.input_value("textarea.source") == BOATS
@@ -361,7 +361,7 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
     labels = here.page.locator(".chart").first.locator("text").all_text_contents()
     assert labels[-1] == "2026-05"
     assert here.page.locator(".figures dt").all_inner_texts().count("Tokens spared") == 0  # nothing was asked
-    for view, row, few, every in (("notes", ".notelist li", 300, 314), ("sessions?id=s1", ".turn", 200, 210)):
+    for view, row, few, every in (("notes", ".notelist .note", 300, 314), ("sessions?id=s1", ".turn", 200, 210)):
         here.go(view, row)
         assert here.page.locator(row).count() == few
         here.page.locator("button.more").click()

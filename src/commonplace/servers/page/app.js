@@ -106,10 +106,12 @@ function rail() {
   for (const [name, view] of offered()) if (!groups.has(groupOf(name))) groups.set(groupOf(name), [name, view]);
   views.replaceChildren(el("ul", {}, [...groups].map(([group, [name, { key }]]) =>
     el("li", {}, el("a", { href: `#/${name}`, "data-view": group, title: `${t(`view_${group}`)} (g ${key})` }, icon(group), el("span", {}, t(`view_${group}`)))))));
+  const settings = groups.get("settings"); // of which a phone has no tab
   const theme = el("button", { type: "button", class: "quiet", onclick: () => theming(theme) });
   themed(theme);
   document.getElementById("switches").replaceChildren(
     caller.writes ? el("button", { type: "button", class: "main small", onclick: remember }, t("remember")) : "",
+    settings ? el("a", { class: "quiet button phone", href: `#/${settings[0]}`, title: t("view_settings"), "aria-label": t("view_settings") }, icon("settings")) : "",
     theme,
     el("button", { type: "button", class: "quiet", lang: language === "zh" ? "en" : "zh-CN", onclick: () => choose(language === "zh" ? "en" : "zh") }, language === "zh" ? "English" : "中文"),
     el("button", { type: "button", class: "quiet keys", onclick: help }, t("keys")),

@@ -30,6 +30,20 @@ export function say(text) {
 /** A text with what stands in `backticks` as code. */
 export const withCode = (text) => text.split("`").map((part, n) => (n % 2 ? el("code", {}, part) : part));
 
+/** A link to a note, or to lines of one. */
+export const noteLink = (reference, shown = reference, attributes = {}) =>
+  el("a", { href: noteAddress(reference), ...attributes }, shown);
+
+/** The address on this page of a note, or of lines of one. */
+export const noteAddress = (reference, more = {}) => `#/note?${new URLSearchParams({ ref: reference, ...more })}`;
+
+/** The members of a list by what `key` says of each, as a map. */
+export function grouped(list, key) {
+  const groups = new Map();
+  for (const one of list) groups.set(key(one), [...(groups.get(key(one)) ?? []), one]);
+  return groups;
+}
+
 /** A button that shows more of a list. */
 export function moreButton(label, run) {
   return el("button", { type: "button", class: "more", onclick: run }, label);

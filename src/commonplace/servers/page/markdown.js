@@ -72,21 +72,34 @@ function callout(state, start, end, silent) {
 
 // --- blocks ---
 
-/** The blocks of some lines of a `note`, in order: `{start, end, make}`; lines count from `first`. A task can be
+/** The blocks of some lines of a `note`, in order: `{start, end, level, make}`; lines count from `first`, and
+ * `level` is that of a heading. A task can be
  * ticked with `tick(line, done)`, if that is given. */
 export function blocks(lines, { first = 1, note = "", tick = null } = {}) {
   const tokens = [], env = {};
   const front = first === 1 ? frontEnd(lines) : 0;
   parser.block.parse(lines.slice(front).join("\n").replaceAll("\0", "\ufffd"), parser, env, tokens);
   const context = { lines, first: first + front, offset: front, note, tick, env };
-  const found = treeOf(tokens).flatMap(parts).map((node) => ({ ...span(node, context), make: () => made(node, context) }));
+  const found = treeOf(tokens).flatMap(parts).map((node) => ({ ...span(node, context), level: levelOf(node), make: () => made(node, context) }));
   if (front) found.unshift({ start: 1, end: front, make: () => placed(frontMatter(lines.slice(1, front - 1)), { start: 1, end: front }) });
   return found;
 }
 
+const levelOf = ({ token: { type, tag } }) => (type === "heading_open" ? Number(tag[1]) : 0);
+
 /** All blocks of some lines as elements. */
 export function render(lines, options) {
   return blocks(lines, options).map((one) => one.make());
+}
+
+/** The open tasks in some lines: `{line, text}` each; lines count from 1. */
+export function tasksIn(lines) {
+  const tokens = [];
+  parser.block.parse(lines.join("\n"), parser, {}, tokens);
+  return tokens.flatMap(({ map, content }, at) => {
+    const box = tokens[at - 2]?.type === "list_item_open" ? BOX.exec(content) : null;
+    return box?.[1] === " " ? [{ line: map[0] + 1, text: content.slice(box[0].length) }] : [];
+  });
 }
 
 /** How many lines front matter takes; 0 without any. */
@@ -200,7 +213,7 @@ function cell(tag) {
 
 const MAKERS = {
   paragraph: (node, context) => statement("p", words(node, context)),
-  heading: (node, context) => el(`h${Math.min(6, Number(node.token.tag[1]) + 1)}`, {}, words(node, context)),
+  heading: (node, context) => el(`h${Math.min(6, levelOf(node) + 1)}`, {}, words(node, context)),
   bullet_list: list("ul"), ordered_list: list("ol"), list_item: item,
   blockquote: quotation, callout: titled,
   fence: code, code_block: code, hr: () => el("hr"),

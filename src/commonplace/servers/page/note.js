@@ -1,11 +1,12 @@
 // A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
 
 import { caller, get } from "./api.js";
-import { el, mark, say, toast } from "./dom.js";
+import { el, mark, noteAddress, noteLink, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
-import { blocks } from "./markdown.js";
+import { blocks, title } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
 import { confirm, correct, forget, isTentative, seenAs } from "./statements.js";
+import { tick } from "./tasks.js";
 import { t } from "./words.js";
 
 const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
@@ -21,19 +22,23 @@ async function opened(reference) {
   return whole(await get("/api/note", { reference: excerpt.path }), excerpt.start_line, excerpt.end_line);
 }
 
-/** A note with the comments of its lines, which say who wrote them, if it is one that can be edited. */
+/** A note with the comments of its lines, which say who wrote them, if it is one that can be edited; with its
+ * `source`, if its tasks can be ticked. */
 async function whole(excerpt, first, last) {
   if (barrier(excerpt.path)) return { ...excerpt, first, last, editable: false };
   const editable = caller.owner;
   try {
-    const lines = (await get("/api/source", { path: excerpt.path })).text.replace(/\n$/, "").split("\n");
+    const source = await get("/api/source", { path: excerpt.path });
+    const lines = linesOf(source);
     const isSame = lines.length === excerpt.lines.length; // else marks stand for several lines
-    return { ...excerpt, lines: isSame ? lines : excerpt.lines, first, last, editable };
+    return { ...excerpt, lines: isSame ? lines : excerpt.lines, first, last, editable, source: isSame && editable ? source : null };
   } catch (error) {
     if (error.name === "AbortError") throw error;
     return { ...excerpt, first, last, editable: false };
   }
 }
+
+const linesOf = (source) => source.text.replace(/\n$/, "").split("\n");
 
 /** Whether a note is there; one that may not be there at all is none. */
 async function exists(path) {
@@ -62,6 +67,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
   let selected = null;
   const isOwn = !reason;
   const body = el("div", { class: "body" });
+  const outline = el("nav", { class: "outline", "aria-label": t("outline") });
   const bar = el("div", { class: "linebar", role: "toolbar", "aria-label": t("statement"), hidden: true });
   const modes = el("div", { class: "modes", role: "group", "aria-label": t("shown_as") }, ["read", "source", "both"].map((mode) =>
     el("button", { type: "button", "data-mode": mode, onclick: () => switchTo(mode) }, t(`mode_${mode}`))));
@@ -73,7 +79,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
       el("div", { class: "tools" }, modes,
         note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted", title: reason ? t(reason) : null }, t("read_only")),
         caller.owner && !barrier(note.path, { whole: true }) ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")) : "")),
-    changed, body, bar);
+    changed, outline, body, bar);
 
   function switchTo(mode) {
     localStorage.setItem(MODE, mode);
@@ -85,12 +91,27 @@ export async function show(root, query, { heading = "h1" } = {}) {
     for (const one of modes.children) one.setAttribute("aria-pressed", String(one.dataset.mode === mode));
     body.className = `body mode-${mode}`;
     const parts = [];
-    if (mode !== "source") parts.push(windowed("prose", blocks(note.lines, { note: note.path })));
+    const read = blocks(note.lines, { note: note.path, tick: note.source && ticked });
+    outline.replaceChildren(...outlined(read.filter((one) => one.level)));
+    if (mode !== "source") parts.push(windowed("prose", read));
     if (mode !== "read") parts.push(windowed("lines", note.lines.map(sourceLine)));
     body.replaceChildren(...parts);
     if (!note.lines.some((line) => line.trim())) body.append(el("p", { class: "muted" }, t("empty_note")));
     select(null);
     point();
+  }
+
+  /** The headings of the note, each as a link to its line; nothing for a note of one. */
+  function outlined(headings) {
+    if (headings.length < 2) return [];
+    const least = Math.min(...headings.map((one) => one.level));
+    const rows = headings.map(({ level, start }) => el("li", { class: `level-${level - least}` },
+      noteLink(`${note.path}#L${start}`, title(note.lines[start - 1].replace(/^\s*#+/, "")))));
+    return [el("details", {}, el("summary", {}, t("outline")), el("ul", { class: "plain" }, rows))];
+  }
+
+  async function ticked(line, done) {
+    if (await tick(note.source, line, done)) note.lines = linesOf(note.source);
   }
 
   /** Make the parts around the line that is pointed at; the others once they are asked for. */
@@ -169,7 +190,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
     if (!note.editable) return toast(t(reason || "read_only"));
     const line = selected ? Number(selected.dataset.start) : note.first;
     const place = line ? `${note.path}#L${line}` : note.path;
-    location.hash = `#/note?ref=${encodeURIComponent(place)}&edit=1`;
+    location.hash = noteAddress(place, { edit: 1 });
   }
 
   async function copy(place) {
@@ -208,10 +229,10 @@ export async function show(root, query, { heading = "h1" } = {}) {
   const hear = async ({ detail }) => {
     if (!["write", "remove", "change"].includes(detail.kind) || !detail.places.some((one) => one.split("#")[0] === note.path)) return;
     const now = note.editable ? await get("/api/source", { path: note.path }).catch(() => null) : null;
-    changed.hidden = now?.text.replace(/\n$/, "") === note.lines.join("\n");
+    changed.hidden = now !== null && linesOf(now).join("\n") === note.lines.join("\n");
   };
   body.addEventListener("click", (event) => {
-    if (event.target.closest("a, button, summary") || !getSelection().isCollapsed) return;
+    if (event.target.closest("a, button, summary, input") || !getSelection().isCollapsed) return;
     const line = event.target.closest(".line, .mode-source .sourceline");
     if (line) select(line, false);
   });

@@ -1,7 +1,7 @@
-// All notes, by collection, with a filter; and a new one.
+// All notes, by collection and folder, newest first, with a filter; and a new one.
 
 import { caller, get } from "./api.js";
-import { debounced, el, moreButton } from "./dom.js";
+import { debounced, el, grouped, moreButton, noteAddress, noteLink } from "./dom.js";
 import { dialog } from "./statements.js";
 import { number, t } from "./words.js";
 
@@ -21,9 +21,9 @@ export async function show(root) {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = notes.filter((one) => words.every((word) => `${one.path} ${one.title}`.toLowerCase().includes(word)))
       .sort((a, b) => (b.date ?? "9999").localeCompare(a.date ?? "9999") || a.path.localeCompare(b.path));
-    const groups = Map.groupBy ? Map.groupBy(chosen.slice(0, most), (one) => one.collection) : grouped(chosen.slice(0, most));
+    const groups = grouped(chosen.slice(0, most), (one) => one.collection);
     count.textContent = t("notes_shown", { n: number(chosen.length), total: number(total) });
-    list.replaceChildren(...[...groups].map(([name, members]) => el("section", {}, el("h2", {}, name), el("ul", { class: "plain" }, members.map(row)))));
+    list.replaceChildren(...[...groups].map(([name, members]) => el("section", {}, el("h2", {}, name), tree(members, members.every(({ path }) => path.startsWith(`${name}/`)) ? 1 : 0))));
     more = chosen.length > most ? () => ((most += PAGE), draw()) : null;
     if (more) list.append(moreButton(t("show_more", { n: number(chosen.length - most) }), more));
   }
@@ -36,25 +36,29 @@ export async function show(root) {
   } };
 }
 
-function grouped(notes) {
-  const groups = new Map();
-  for (const one of notes) groups.set(one.collection, [...(groups.get(one.collection) ?? []), one]);
-  return groups;
+/** Notes of a folder below the folders in it; `depth` counts the folders above. */
+function tree(notes, depth) {
+  const inner = (one) => (one.path.split("/").length - 1 > depth ? one.path.split("/")[depth] : "");
+  const { "": here = [], ...folders } = Object.fromEntries(grouped(notes, inner));
+  const folder = ([name, members]) => el("li", {}, el("details", { open: true },
+    el("summary", {}, name, el("span", { class: "muted" }, ` ${number(members.length)}`)), tree(members, depth + 1)));
+  return el("ul", { class: "plain" }, Object.entries(folders).map(folder), here.map(row));
 }
 
 function row(note) {
-  return el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(note.path)}` }, note.title || note.path),
-    el("span", { class: "muted" }, el("code", {}, note.path), ` · ${t("lines", { n: number(note.lines) })}`));
+  return el("li", { class: "note" }, noteLink(note.path, note.title || note.path),
+    el("span", { class: "muted" }, [note.date, t("lines", { n: number(note.lines) })].filter(Boolean).join(" · ")));
 }
 
+/** Ask for the title of a new note, which is its name below `memory/`; folders can be named before it. */
 function create() {
-  const name = el("input", { id: "new-name", required: true, autocomplete: "off", autofocus: true, value: "memory/" });
+  const name = el("input", { id: "new-name", required: true, autocomplete: "off", autofocus: true });
   const body = el("form", { method: "dialog" }, el("label", { for: "new-name" }, t("new_name")), name,
     el("div", { class: "buttons" }, el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")), el("button", { class: "main" }, t("new_note"))));
   const box = dialog(t("new_note"), body);
   body.addEventListener("submit", () => {
-    const path = name.value.trim().replace(/(\.md)?$/, ".md");
-    location.hash = `#/note?ref=${encodeURIComponent(path)}&new=1`;
+    const title = name.value.trim().replace(/^memory\//, "").replace(/\.md$/, "");
+    location.hash = noteAddress(`memory/${title}.md`, { new: 1 });
   });
   name.focus();
 }

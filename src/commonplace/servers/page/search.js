@@ -2,11 +2,12 @@
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { caller, get, latest } from "./api.js";
-import { debounced, el, mark, say, withCode } from "./dom.js";
+import { debounced, el, mark, noteLink, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
-import { confirm, correct, explained, forgetAt, isTentative, tell } from "./statements.js";
-import { day, labelled, number, t, warned } from "./words.js";
+import { confirm, correct, explained, forgetAt, isTentative, remember, tell } from "./statements.js";
+import { openTasks } from "./tasks.js";
+import { dateOfToday, day, labelled, number, t, warned } from "./words.js";
 
 const TYPED_MS = 60;
 const RECORDED_MS = 400; // that a hit waits for its question to be recorded
@@ -43,7 +44,7 @@ export async function show(root, query) {
       count.textContent = "";
       results.replaceChildren();
       root.querySelector(".teach")?.remove();
-      root.append(teach(input, run));
+      root.append(begin(input, run));
       return;
     }
     try {
@@ -179,18 +180,24 @@ function factors(hit) {
   return el("details", { class: "factors" }, el("summary", {}, t("why_found", { score: hit.score.toFixed(2) })), el("ul", {}, rows));
 }
 
-/** An empty field teaches what can be asked. */
-function teach(input, run) {
+/** An empty field shows today and the newest notes, open tasks, and what can be asked. */
+function begin(input, run) {
   const example = (text) => el("li", {}, el("button", { type: "button", class: "example", onclick: () => ((input.value = text), run(), input.focus()) }, text));
-  return el("section", { class: "teach" }, el("h2", {}, t("teach_title")), el("p", {}, t("teach")),
+  const tasks = el("div");
+  openTasks().then((found) => tasks.replaceChildren(found)).catch(tell);
+  return el("section", { class: "teach" }, el("div", { class: "columns" }, recent(), tasks), el("h2", {}, t("teach_title")), el("p", {}, t("teach")),
     el("ul", {}, ["teach_1", "teach_2", "teach_3", "teach_4"].map((one) => example(t(one)))),
-    el("p", { class: "muted keys" }, t("teach_keys")), recent());
+    el("p", { class: "muted keys" }, t("teach_keys")));
 }
 
-/** The notes of the newest days, once they are there. */
+/** The note of today, to be opened or begun, and those of the newest days, once they are there. */
 function recent() {
-  const list = el("ul", { class: "recent" });
-  get("/api/notes", { limit: 7, newest: true }).then(({ notes }) => list.replaceChildren(...notes.map((one) =>
-    el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.title || one.path), el("span", { class: "muted" }, (one.title || "").includes(one.date) ? "" : one.date ?? ""))))).catch(tell);
-  return el("div", {}, el("h2", {}, t("recent")), list);
+  const list = el("ul", { class: "recent" }), today = `memory/${dateOfToday()}.md`;
+  const row = (one) => el("li", {}, noteLink(one.path, one.title || one.path), el("span", { class: "muted" }, (one.title || "").includes(one.date) ? "" : one.date ?? ""));
+  get("/api/notes", { limit: 7, newest: true }).then(({ notes }) => {
+    const isThere = notes.some((one) => one.path === today);
+    const first = isThere ? noteLink(today, t("today")) : caller.writes && el("button", { type: "button", class: "linked", onclick: remember }, t("today_none"));
+    list.replaceChildren(el("li", {}, first, el("span", { class: "muted" }, dateOfToday())), ...notes.filter((one) => one.path !== today).map(row));
+  }).catch(tell);
+  return el("section", {}, el("h2", {}, t("recent")), list);
 }

@@ -6,7 +6,7 @@ import { diff, worded } from "./diff.js";
 import { el, say, toast } from "./dom.js";
 import { render, title } from "./markdown.js";
 import { barrier } from "./places.js";
-import { named, sentences, t, told, warned } from "./words.js";
+import { dateOfToday, named, sentences, t, told, warned } from "./words.js";
 
 const SLOW_MS = 400; // after which it is said that something is being done
 
@@ -431,7 +431,7 @@ export function remember() {
   const tentative = el("input", { type: "checkbox", id: "entry-guess" });
   const known = el("datalist", { id: "entry-headings" });
   const heading = el("input", { id: "entry-heading", list: "entry-headings", autocomplete: "off", maxlength: "200", placeholder: t("entry_heading_none") });
-  const offer = async () => known.replaceChildren(...(await headingsOf(longTerm.checked ? "MEMORY.md" : `memory/${today()}.md`)));
+  const offer = async () => known.replaceChildren(...(await headingsOf(longTerm.checked ? "MEMORY.md" : `memory/${dateOfToday()}.md`)));
   const wrong = el("p", { class: "bad", role: "alert" });
   const body = el("form", { method: "dialog" },
     el("label", { for: "entry-text" }, t("entry")), input,
@@ -465,9 +465,6 @@ export function remember() {
   input.focus();
   offer().catch(() => null); // they are a help, no more
 }
-
-/** Today, as notes are called. */
-const today = () => new Intl.DateTimeFormat("sv", { dateStyle: "short" }).format(new Date());
 
 /** The statement at a place, as it stands there. */
 async function read(reference) {

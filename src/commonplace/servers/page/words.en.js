@@ -2,7 +2,7 @@
 
 export const EN = {
   // views and the frame
-  view_search: "Search", view_activity: "Activity", view_settings: "Settings", recent: "Recent notes", key_jump: "Go to a note", jump: "Title or path…", more_actions: "More", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
+  view_search: "Search", view_activity: "Activity", view_settings: "Settings", recent: "Recent notes", today: "Today", today_none: "Today: write the first entry", open_tasks: "Open tasks", task_done: "Done.", task_open: "Open again.", outline: "Outline", key_jump: "Go to a note", jump: "Title or path…", more_actions: "More", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
   view_sessions: "Sessions", view_charts: "Charts", view_health: "Health", views: "Views", skip: "Skip to content", keys: "Keys",
   theme_system: "System colours", theme_light: "Light", theme_dark: "Dark", close: "Close", cancel: "Cancel", again: "Try again", working: "Working…",
   locked_out: "This browser is not let in any more, since the server was started again. Run commonplace web, which opens it anew; then try again here.", locked: "This browser is not let in", locked_how: "Run this command; it opens this page with a code that works once. If it prints an address alone, paste that into the address bar. What lets a browser in ends with the server.",
@@ -42,7 +42,7 @@ export const EN = {
   undoes: "Changes taken back: {n}", undone: "Undone.", undo_this: "Undo this change", is_undone: "undone",
   remember: "New entry", remember_yes: "Remember", entry: "What is to be remembered", long_term: "In MEMORY.md, for long", remembered: "Remembered in {place}",
   // lists
-  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", note_exists: "{path} is there already: you edit it as it stands.", made_meanwhile: "A note with this path was made meanwhile", new_name: "Its path", lines: "{n} {n|line|lines}", turns: "{n} {n|turn|turns}",
+  filter_notes: "Filter by name", notes_shown: "{n} of {total} {total|note|notes}", new_note: "New note", note_exists: "{path} is there already: you edit it as it stands.", made_meanwhile: "A note with this path was made meanwhile", new_name: "Its title", lines: "{n} {n|line|lines}", turns: "{n} {n|turn|turns}",
   day: "Day", earlier: "Earlier", later: "Later", no_days: "No note has a date.", history: "History", only_memory: "MEMORY.md only", no_runs: "Nothing was changed yet by commonplace.", no_memory: "There is no MEMORY.md yet.",
   by_owner: "you", by_agent: "an agent", by_tool: "a tool", by_untrusted: "a stranger",
   // feed

@@ -68,6 +68,9 @@ const clocks = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 export const number = (value) => numbers.format(value);
 
+/** Today (YYYY-MM-DD), where the browser is. */
+export const dateOfToday = () => new Intl.DateTimeFormat("sv", { dateStyle: "short" }).format(new Date());
+
 /** A day (YYYY-MM-DD) in words. */
 export function day(text) {
   const date = new Date(`${text}T00:00:00Z`);

@@ -1,7 +1,7 @@
 // 页面上的全部文字，中文。
 
 export const ZH = {
-  view_search: "搜索", view_activity: "动态", view_settings: "设置", recent: "最近的笔记", key_jump: "跳到笔记", jump: "标题或路径……", more_actions: "更多", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "实时", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
+  view_search: "搜索", view_activity: "动态", view_settings: "设置", recent: "最近的笔记", today: "今天", today_none: "今天：写下第一条", open_tasks: "待办事项", task_done: "已完成。", task_open: "已重新打开。", outline: "大纲", key_jump: "跳到笔记", jump: "标题或路径……", more_actions: "更多", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "实时", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
   locked_out: "服务已重新启动，这个浏览器需要重新获准。请运行 commonplace web 重新打开网页，再回到这里重试。", locked: "这个浏览器还没有权限", locked_how: "请运行下面的命令，它会用一次性的授权码打开本页。如果命令只打印了地址，请把它粘贴到地址栏。服务停止后，权限随之失效。", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的匹配度构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
@@ -24,7 +24,7 @@ export const ZH = {
   forget_hint: "只抹去这些字，句子的其余部分留下；要整句抹去，请选“笔记中的几行”。", forget_warns_made: "将永久抹去由此生成的索引、记录等，无法撤销。",
   where_notes: "笔记", where_links: "链接", where_transcripts: "会话记录", where_spool: "队列", where_history: "历史", where_usage: "使用记录", where_answers: "回答", where_vectors: "向量", where_index: "索引", where_marks: "标记", where_logs: "日志", where_leftovers: "残留文件", where_foreign: "其他程序", where_requests: "请求", where_copies: "副本",
   undoes: "将撤销 {n} 次改动。", undone: "已撤销。", undo_this: "撤销这次改动", is_undone: "已撤销", remember: "记一条", remember_yes: "记下", entry: "要记住的内容", long_term: "写入 MEMORY.md（长期）", remembered: "已记入 {place}",
-  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", note_exists: "{path} 已经有了，打开的是现有的内容。", made_meanwhile: "在此期间有人建立了同名笔记", new_note: "新建笔记", new_name: "路径", lines: "{n} 行", turns: "{n} 条消息", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
+  filter_notes: "按名称筛选", notes_shown: "{n} / {total} 篇笔记", note_exists: "{path} 已经有了，打开的是现有的内容。", made_meanwhile: "在此期间有人建立了同名笔记", new_note: "新建笔记", new_name: "标题", lines: "{n} 行", turns: "{n} 条消息", day: "日期", earlier: "更早", later: "更晚", no_days: "没有带日期的笔记。", history: "历史", only_memory: "只看 MEMORY.md",
   no_runs: "commonplace 还没有改动过笔记。", no_memory: "还没有 MEMORY.md。", by_owner: "你", by_agent: "智能体", by_tool: "工具", by_untrusted: "外来内容",
   feed_about: "你和各个智能体最近的提问、阅读和写入，实时更新。", live: "实时", not_live: "未连接", pause: "暂停", go_on: "继续", paused: "已暂停，{n} 条新动态", quiet: "暂无动态。", did_search: "搜索", did_recall: "召回", did_get: "阅读", did_write: "写入", did_remove: "删除", did_change: "改动", count: "{n} 处", count_lines: "{n} 行", tokens_of: "给出 {n} 个 token，全部笔记共 {all} 个", tokens_of_recall: "给出 {n} 个 token（含标签和说明），全部笔记共 {all} 个",
   run_consolidate: "整理", run_rollup: "按月归并", run_correct: "更正", run_confirm: "确认", run_forget: "抹去", run_import: "导入", run_write: "编辑", run_remember: "记录", run_undo: "撤销", run_merge: "合并",
