@@ -68,6 +68,9 @@ export async function ask(method, path, { query = {}, body, signal, headers: mor
 export const get = (path, query, signal) => ask("GET", path, { query, signal });
 export const post = (path, body, signal) => ask("POST", path, { body, signal });
 
+/** What a text in Base64 stands for. */
+export const bytesOf = (data) => Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+
 /** Make a `get` of which only the last call is answered; the ones before are broken off. */
 export function latest() {
   let running = null;

@@ -1,10 +1,11 @@
 // The page: which view is shown, by the fragment of the address, and the keys that work everywhere.
 
 import { caller, codeOf, enter, get, learn, Problem } from "./api.js";
-import { el, say } from "./dom.js";
+import { dialog, explained, tell } from "./dialogs.js";
+import { el, noteAddress, noteLink, say } from "./dom.js";
 import { listen } from "./listen.js";
 import * as search from "./search.js";
-import { dialog, explained, forget, remember, tell, undo } from "./statements.js";
+import { forget, remember, undo } from "./statements.js";
 import { choose, language, t } from "./words.js";
 
 const VIEWS = {
@@ -89,7 +90,7 @@ function failed(root, error) {
   root.append(el("h1", {}, t(isOut ? "locked" : "failed")), el("p", { role: "alert" }, isOut ? t("locked_how") : explained(error)));
   if (isOut) root.append(el("pre", { class: "code" }, "commonplace web"));
   const { code, values } = error.said?.message ?? {};
-  if (code === "place.near") root.append(el("ul", { class: "near" }, values.near.map((one) => el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one)))));
+  if (code === "place.near") root.append(el("ul", { class: "near" }, values.near.map((one) => el("li", {}, noteLink(one)))));
   root.append(el("button", { type: "button", class: "main", onclick: start }, t("again")));
 }
 
@@ -180,7 +181,7 @@ function help() {
 async function jump() {
   if (document.querySelector("dialog[open]")) return;
   const { notes } = await get("/api/notes", { newest: true });
-  const places = [...offered().map(([name]) => [t(`view_${name}`), `#/${name}`]), ...notes.map((one) => [one.title || one.path, `#/note?ref=${encodeURIComponent(one.path)}`, one.path])];
+  const places = [...offered().map(([name]) => [t(`view_${name}`), `#/${name}`]), ...notes.map((one) => [one.title || one.path, noteAddress(one.path), one.path])];
   const input = el("input", { type: "search", id: "jump", "aria-label": t("key_jump"), placeholder: t("jump"), autocomplete: "off" });
   const list = el("ul", { class: "plain jump" });
   const draw = () => {

@@ -1,7 +1,7 @@
 // Charts: notes, questions, tokens that were given against those of all notes, costs; each with its figures.
 
 import { get } from "./api.js";
-import { el, svg } from "./dom.js";
+import { el, figures, noteLink, svg } from "./dom.js";
 import { number, t } from "./words.js";
 
 const MONTHS = 36, DAYS = 30; // that a chart shows
@@ -78,9 +78,7 @@ function chart(title, rows, names, digits = 0) {
     svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${rows.map((row) => `${row.name} ${row.values.map(shown).join(" / ")}`).join("; ").slice(0, 2000)}` },
       svg("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
       svg("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, axis.format(top)), svg("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0"), bars, labels),
-    el("details", {}, el("summary", {}, t("figures")), el("div", { class: "table", tabindex: "0", role: "group", "aria-label": title }, el("table", {},
-      el("thead", {}, el("tr", {}, el("th", {}, t("when")), names.map((name) => el("th", { class: "right" }, name)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, el("td", {}, row.name), row.values.map((value) => el("td", { class: "right" }, shown(value))))))))));
+    el("details", {}, el("summary", {}, t("figures")), figures(title, [t("when"), ...names], rows.map((row) => [row.name, ...row.values.map(shown)]))));
   return box;
 }
 
@@ -90,19 +88,21 @@ function uses(title, notes, count) {
   return el("section", { class: "chart" }, el("h2", {}, title), el("ul", { class: "plain uses" }, notes.slice(0, 10).map((one) => {
     const bar = el("span", { class: "bar" });
     bar.style.width = `${(count(one) / top) * 6}rem`;
-    return el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.path), bar, number(count(one)));
+    return el("li", {}, noteLink(one.path), bar, number(count(one)));
   })));
 }
 
 function unanswered(questions) {
-  if (!questions.length) return "";
-  return el("section", { class: "chart" }, el("h2", {}, t("unanswered")), el("ul", { class: "plain" }, questions.slice(0, 20).map((one) =>
-    el("li", {}, el("a", { href: `#/search?q=${encodeURIComponent(one.question)}` }, one.question), el("span", { class: "muted" }, ` × ${one.times} · ${one.last}`)))));
+  return listed(t("unanswered"), questions.slice(0, 20).map((one) =>
+    [el("a", { href: `#/search?q=${encodeURIComponent(one.question)}` }, one.question), el("span", { class: "muted" }, ` × ${one.times} · ${one.last}`)]));
 }
 
 /** Notes that no question found since the record began. */
 function neverFound(notes) {
-  if (!notes.length) return "";
-  return el("section", { class: "chart" }, el("h2", {}, t("never_found", { n: number(notes.length) })), el("ul", { class: "plain" }, notes.slice(0, MOST_NEVER).map((one) =>
-    el("li", {}, el("a", { href: `#/note?ref=${encodeURIComponent(one.path)}` }, one.path), el("span", { class: "muted" }, one.title === one.path ? "" : ` · ${one.title}`)))));
+  return listed(t("never_found", { n: number(notes.length) }), notes.slice(0, MOST_NEVER).map((one) =>
+    [noteLink(one.path), el("span", { class: "muted" }, one.title === one.path ? "" : ` · ${one.title}`)]));
+}
+
+function listed(title, rows) {
+  return rows.length ? el("section", { class: "chart" }, el("h2", {}, title), el("ul", { class: "plain" }, rows.map((row) => el("li", {}, row)))) : "";
 }

@@ -44,6 +44,13 @@ export function grouped(list, key) {
   return groups;
 }
 
+/** A table with a head; its first columns are words, the others figures. */
+export function figures(name, head, rows, words = 1) {
+  const cells = (tag, row) => el("tr", {}, row.map((one, n) => el(tag, { class: n < words ? null : "right" }, one)));
+  return el("div", { class: "table", tabindex: "0", role: "group", "aria-label": name }, el("table", {},
+    el("thead", {}, cells("th", head)), el("tbody", {}, rows.map((row) => cells("td", row)))));
+}
+
 /** A button that shows more of a list. */
 export function moreButton(label, run) {
   return el("button", { type: "button", class: "more", onclick: run }, label);
@@ -60,6 +67,16 @@ export function toast(text, { action, kind = "", lasts = 12000 } = {}) {
   document.getElementById("toasts").replaceChildren(box);
   setTimeout(close, lasts);
   return box;
+}
+
+/** Put a text on the clipboard, and say so; where that cannot be, show it. */
+export async function copy(text, message) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(message);
+  } catch {
+    toast(text);
+  }
 }
 
 /** Call a function at once, and again after calls that come faster than that, once they rest for so many ms. */

@@ -2,9 +2,10 @@
 // changed meanwhile is never written over unseen: both versions are shown, and the person chooses.
 
 import { ask, get } from "./api.js";
+import { wrong } from "./dialogs.js";
 import { compare } from "./diff.js";
-import { el, toast } from "./dom.js";
-import { explained, undo } from "./statements.js";
+import { el, noteAddress, toast } from "./dom.js";
+import { undoOf } from "./statements.js";
 import { t } from "./words.js";
 
 const draftOf = (path) => `commonplace-draft:${path}`;
@@ -38,7 +39,7 @@ export async function edit(root, path, { line = 0, quote = "", isNew = false } =
   function done() {
     sessionStorage.removeItem(draftOf(path));
     read.text = area.value;
-    location.hash = `#/note?ref=${encodeURIComponent(line ? `${path}#L${line}` : path)}`;
+    location.hash = noteAddress(line ? `${path}#L${line}` : path);
   }
 
   function discard() {
@@ -53,11 +54,11 @@ export async function edit(root, path, { line = 0, quote = "", isNew = false } =
     try {
       const version = read.digest ? { "If-Match": `"${read.digest}"` } : { "If-None-Match": "*" };
       const answer = await ask("PUT", "/api/source", { body: { path, text: area.value }, headers: version });
-      toast(t("saved", { path }), { kind: "good", action: answer.run && { label: t("undo"), run: () => undo(answer.run) } });
+      toast(t("saved", { path }), { kind: "good", action: undoOf(answer) });
       done();
     } catch (error) {
       if (error.status === 412) differs(error);
-      else conflict.replaceChildren(el("p", { class: "bad" }, explained(error)));
+      else conflict.replaceChildren(wrong(error));
       state.textContent = t("unsaved");
       save.disabled = false;
     }
@@ -103,7 +104,7 @@ export async function edit(root, path, { line = 0, quote = "", isNew = false } =
     typed: (event) => event.key === "Escape" && area.blur(),
     leave: () => {
       window.removeEventListener("beforeunload", leaving);
-      if (isDirty()) toast(t("draft_kept", { path }), { action: { label: t("edit"), run: () => (location.hash = `#/note?ref=${encodeURIComponent(path)}&edit=1`) } });
+      if (isDirty()) toast(t("draft_kept", { path }), { action: { label: t("edit"), run: () => (location.hash = noteAddress(path, { edit: 1 })) } });
     },
   };
 }

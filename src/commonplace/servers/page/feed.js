@@ -1,7 +1,7 @@
 // What agents and people did in the memory last, and what they do, as it happens.
 
 import { get } from "./api.js";
-import { el, plain } from "./dom.js";
+import { el, noteLink, plain } from "./dom.js";
 import { heard, state } from "./listen.js";
 import { day, moment, number, t } from "./words.js";
 
@@ -75,7 +75,7 @@ function group({ agent, events }) {
 
 function row(event) {
   const given = event.tokens ? t(event.kind === "recall" ? "tokens_of_recall" : "tokens_of", { n: number(event.tokens), all: number(event.all_tokens) }) : "";
-  const places = event.places.slice(0, 5).map((one) => el("a", { href: `#/note?ref=${encodeURIComponent(one)}` }, one));
+  const places = event.places.slice(0, 5).map((one) => noteLink(one));
   return el("li", { class: `event ${event.kind}` }, el("span", { class: "chip" }, t(`did_${event.kind}`)),
     event.question ? el("q", {}, plain(event.question, 500)) : null, event.change ? el("span", {}, t(`run_${event.change}`)) : null,
     event.run ? el("a", { href: `#/memory?run=${encodeURIComponent(event.run)}` }, t("see_change")) : null,

@@ -1,8 +1,8 @@
 // What can be wrong and what helps; what is searched; which models there are.
 
 import { get } from "./api.js";
-import { el, withCode } from "./dom.js";
-import { explained } from "./statements.js";
+import { fill } from "./dialogs.js";
+import { el, figures, grouped, withCode } from "./dom.js";
 import { named, number, t, told } from "./words.js";
 
 const SIGNS = { ok: "✓", warning: "!", wrong: "✕", skipped: "–" };
@@ -16,25 +16,8 @@ export async function show(root) {
 
   async function examine() {
     again.disabled = true;
-    findings.replaceChildren(el("p", { class: "muted" }, t("examining")));
-    try {
-      const answer = await get("/api/health", { online: online.checked });
-      draw(answer);
-    } catch (error) {
-      if (error.name !== "AbortError") findings.replaceChildren(el("p", { class: "bad", role: "alert" }, explained(error)));
-    }
+    await fill(findings, async () => verdict(await get("/api/health", { online: online.checked })), t("examining"));
     again.disabled = false;
-  }
-
-  function draw({ counts, findings: all }) {
-    const bad = all.filter((one) => one.state === "wrong" || one.state === "warning");
-    const groups = new Map();
-    for (const one of all) groups.set(one.check.split(".")[0], [...(groups.get(one.check.split(".")[0]) ?? []), one]);
-    findings.replaceChildren(
-      el("p", { class: counts.wrong ? "verdict bad" : "verdict" }, t(counts.wrong ? "verdict_wrong" : bad.length ? "verdict_warning" : "verdict_ok", { n: counts.wrong || bad.length })),
-      el("ul", { class: "findings" }, bad.map(row)),
-      ...[...groups].map(([name, members]) => el("details", { class: "group" }, el("summary", {}, grouped(name), " ",
-        el("span", { class: "muted" }, t("checks", { n: members.length }))), el("ul", { class: "findings" }, members.map(row)))));
   }
 
   const examined = examine();
@@ -44,7 +27,19 @@ export async function show(root) {
   return { keys: { r: examine } };
 }
 
-function grouped(name) {
+function verdict({ counts, findings }) {
+  const bad = findings.filter((one) => one.state === "wrong" || one.state === "warning");
+  const told = counts.wrong ? "verdict_wrong" : bad.length ? "verdict_warning" : "verdict_ok";
+  const groups = grouped(findings, (one) => one.check.split(".")[0]);
+  return [
+    el("p", { class: counts.wrong ? "verdict bad" : "verdict" }, t(told, { n: counts.wrong || bad.length })),
+    el("ul", { class: "findings" }, bad.map(row)),
+    ...[...groups].map(([name, members]) => el("details", { class: "group" }, el("summary", {}, groupNamed(name), " ",
+      el("span", { class: "muted" }, t("checks", { n: members.length }))), el("ul", { class: "findings" }, members.map(row)))),
+  ];
+}
+
+function groupNamed(name) {
   const words = t(`group_${name}`);
   return words === `group_${name}` ? name : words;
 }
@@ -68,15 +63,12 @@ function about(status) {
 }
 
 function collections(status) {
-  return el("section", {}, el("h2", {}, t("collections")), el("div", { class: "table", tabindex: "0", role: "group", "aria-label": t("collections") }, el("table", {},
-    el("thead", {}, el("tr", {}, [t("collection"), t("folder")].map((one) => el("th", {}, one)), [t("notes"), t("passages")].map((one) => el("th", { class: "right" }, one)))),
-    el("tbody", {}, status.collections.map((one) => el("tr", {}, el("td", {}, el("a", { href: `#/notes` }, one.name)), el("td", {}, el("code", {}, one.root)),
-      el("td", { class: "right" }, number(one.notes)), el("td", { class: "right" }, number(one.passages))))))));
+  const rows = status.collections.map((one) => [el("a", { href: "#/notes" }, one.name), el("code", {}, one.root), number(one.notes), number(one.passages)]);
+  return el("section", {}, el("h2", {}, t("collections")), figures(t("collections"), [t("collection"), t("folder"), t("notes"), t("passages")], rows, 2));
 }
 
 function models(status, costs) {
-  const rows = costs.map((one) => el("tr", {}, el("td", {}, one.name), el("td", { class: "right" }, number(one.calls)), el("td", { class: "right" }, number(one.tokens_in + one.tokens_out)), el("td", { class: "right" }, one.cost.toFixed(4))));
+  const rows = costs.map((one) => [one.name, number(one.calls), number(one.tokens_in + one.tokens_out), one.cost.toFixed(4)]);
   return el("section", {}, el("h2", {}, t("models")), el("p", {}, t("embedding_model"), " ", el("code", {}, status.model)),
-    rows.length ? el("div", { class: "table", tabindex: "0", role: "group", "aria-label": t("models") }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, t("model")),
-      [t("calls"), t("tokens"), t("dollars")].map((one) => el("th", { class: "right" }, one)))), el("tbody", {}, rows))) : el("p", { class: "muted" }, t("no_calls")));
+    rows.length ? figures(t("models"), [t("model"), t("calls"), t("tokens"), t("dollars")], rows) : el("p", { class: "muted" }, t("no_calls")));
 }

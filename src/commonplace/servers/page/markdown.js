@@ -8,8 +8,8 @@ import { t } from "./words.js";
 const CALLOUT = /^\[!([\w-]{1,40})\][+-]?[ \t]*(.*)$/;
 const BOX = /^\[([ xX])\]\s+(?=\S)/;
 const LONGEST = 20_000; // characters of a block that are shown
+const MOST_ITEMS = 200; // of a list in one block
 const DEEPEST = 16; // levels of lists and quotations; an item of a list is two
-const MOST_ITEMS = 200; // of a list in one block; the rest is a block of its own, made when it is asked for
 
 change("list", isShallow);
 change("blockquote", isShallow);
@@ -73,23 +73,31 @@ function callout(state, start, end, silent) {
 // --- blocks ---
 
 /** The blocks of some lines of a `note`, in order: `{start, end, level, make}`; lines count from `first`, and
- * `level` is that of a heading. A task can be
- * ticked with `tick(line, done)`, if that is given. */
+ * `level` is that of a heading. A task can be ticked with `tick(line, done)`, if that is given. */
 export function blocks(lines, { first = 1, note = "", tick = null } = {}) {
   const tokens = [], env = {};
   const front = first === 1 ? frontEnd(lines) : 0;
   parser.block.parse(lines.slice(front).join("\n").replaceAll("\0", "\ufffd"), parser, env, tokens);
   const context = { lines, first: first + front, offset: front, note, tick, env };
   const found = treeOf(tokens).flatMap(parts).map((node) => ({ ...span(node, context), level: levelOf(node), make: () => made(node, context) }));
-  if (front) found.unshift({ start: 1, end: front, make: () => placed(frontMatter(lines.slice(1, front - 1)), { start: 1, end: front }) });
-  return found;
+  const head = { start: 1, end: front, make: () => placed(frontMatter(lines.slice(1, front - 1)), head) };
+  return front ? [head, ...found] : found;
 }
-
-const levelOf = ({ token: { type, tag } }) => (type === "heading_open" ? Number(tag[1]) : 0);
 
 /** All blocks of some lines as elements. */
 export function render(lines, options) {
   return blocks(lines, options).map((one) => one.make());
+}
+
+const levelOf = ({ token: { type, tag } }) => (type === "heading_open" ? Number(tag[1]) : 0);
+
+/** A long list as several, of which the first is made before the others; any other block as it is. */
+function parts({ token, children }) {
+  if (!/^(bullet|ordered)_list/.test(token.type) || children.length <= MOST_ITEMS) return [{ token, children }];
+  const items = children.slice(0, MOST_ITEMS), rest = children.slice(MOST_ITEMS);
+  const part = (own, attrGet) => ({ token: { ...token, map: [own[0].token.map[0], own.at(-1).token.map[1]], attrGet }, children: own });
+  const start = Number(token.attrGet("start") ?? 1);
+  return [part(items, () => start), ...parts(part(rest, () => start + MOST_ITEMS))];
 }
 
 /** The open tasks in some lines: `{line, text}` each; lines count from 1. */
@@ -110,19 +118,6 @@ function frontEnd(lines) {
 
 function frontMatter(lines) {
   return el("details", { class: "front" }, el("summary", {}, t("front_matter")), el("pre", {}, lines.join("\n")));
-}
-
-/** A long list as several, any other block as it is. */
-function parts(node) {
-  const { token, children } = node;
-  if (!/^(bullet|ordered)_list/.test(token.type) || children.length <= MOST_ITEMS) return [node];
-  const found = [];
-  for (let at = 0; at < children.length; at += MOST_ITEMS) {
-    const items = children.slice(at, at + MOST_ITEMS);
-    const start = Number(token.attrGet("start") ?? 1) + at;
-    found.push({ token: { ...token, map: [items[0].token.map[0], items.at(-1).token.map[1]], attrGet: () => start }, children: items });
-  }
-  return found;
 }
 
 /** The lines of a block, without the empty ones behind it. */

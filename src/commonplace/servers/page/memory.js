@@ -2,10 +2,11 @@
 // can be taken back.
 
 import { caller, get } from "./api.js";
+import { fill } from "./dialogs.js";
 import { diff } from "./diff.js";
 import { el, moreButton } from "./dom.js";
 import * as note from "./note.js";
-import { act, explained, undo } from "./statements.js";
+import { act, undo } from "./statements.js";
 import { moment, named, reason, t } from "./words.js";
 
 const FILE = "MEMORY.md";
@@ -66,12 +67,7 @@ function row(run, byId) {
     run.about.why ? el("p", { class: "why" }, reason(run.about.why)) : null, shown);
 
   async function open() {
-    shown.append(el("p", { class: "muted" }, t("working")));
-    try {
-      shown.replaceChildren(run.kept ? diff((await get("/api/run", { id: run.id })).diff) : el("p", { class: "muted" }, t("not_kept")));
-    } catch (error) {
-      shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
-    }
+    await fill(shown, async () => (run.kept ? diff((await get("/api/run", { id: run.id })).diff) : el("p", { class: "muted" }, t("not_kept"))));
     if (caller.owner && run.kept && !run.undone && run.state !== "begun") {
       shown.append(el("button", { type: "button", onclick: () => undo(run.id) }, t("undo_this")));
     }

@@ -1,7 +1,7 @@
 // A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
 
 import { caller, get } from "./api.js";
-import { el, mark, noteAddress, noteLink, say, toast } from "./dom.js";
+import { copy, el, mark, moreButton, noteAddress, noteLink, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks, title } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
@@ -10,7 +10,7 @@ import { tick } from "./tasks.js";
 import { t } from "./words.js";
 
 const LINES = /^(.+?)(?:#L|:)(\d+)(?:-L?(\d+))?$/;
-const WINDOW = 600; // lines that are made at once, on each side of the one that is pointed at
+const WINDOW = 600; // lines that are made at once
 const MODE = "commonplace-mode";
 
 /** Read a note and the lines that are pointed at: `{path, lines, first, last, editable}`, first 0 for none. */
@@ -93,8 +93,8 @@ export async function show(root, query, { heading = "h1" } = {}) {
     const parts = [];
     const read = blocks(note.lines, { note: note.path, tick: note.source && ticked });
     outline.replaceChildren(...outlined(read.filter((one) => one.level)));
-    if (mode !== "source") parts.push(windowed("prose", read));
-    if (mode !== "read") parts.push(windowed("lines", note.lines.map(sourceLine)));
+    if (mode !== "source") parts.push(boxed("prose", read));
+    if (mode !== "read") parts.push(boxed("lines", note.lines.map(sourceLine)));
     body.replaceChildren(...parts);
     if (!note.lines.some((line) => line.trim())) body.append(el("p", { class: "muted" }, t("empty_note")));
     select(null);
@@ -105,8 +105,8 @@ export async function show(root, query, { heading = "h1" } = {}) {
   function outlined(headings) {
     if (headings.length < 2) return [];
     const least = Math.min(...headings.map((one) => one.level));
-    const rows = headings.map(({ level, start }) => el("li", { class: `level-${level - least}` },
-      noteLink(`${note.path}#L${start}`, title(note.lines[start - 1].replace(/^\s*#+/, "")))));
+    const rows = headings.map(({ level, start }) =>
+      el("li", { class: `level-${level - least}` }, noteLink(`${note.path}#L${start}`, title(note.lines[start - 1].replace(/^\s*#+/, "")))));
     return [el("details", {}, el("summary", {}, t("outline")), el("ul", { class: "plain" }, rows))];
   }
 
@@ -114,25 +114,19 @@ export async function show(root, query, { heading = "h1" } = {}) {
     if (await tick(note.source, line, done)) note.lines = linesOf(note.source);
   }
 
-  /** Make the parts around the line that is pointed at; the others once they are asked for. */
-  function windowed(name, parts) {
-    const box = el("div", { class: name, tabindex: "-1" });
-    const target = note.first ? Math.max(0, parts.findIndex((one) => one.end >= note.first)) : 0;
-    let from = reach(parts, target, -1), to = reach(parts, target, 1);
-    const above = el("button", { type: "button", class: "more", onclick: () => more(-1) }, t("earlier_lines"));
-    const below = el("button", { type: "button", class: "more", onclick: () => more(1) }, t("later_lines"));
-    const make = (a, b) => parts.slice(a, b).map((one) => one.make());
-    const more = (way) => {
-      const end = reach(parts, way < 0 ? from : to, way);
-      if (way < 0) above.after(...make(end, from));
-      else below.before(...make(to, end));
-      if (way < 0) from = end;
-      else to = end;
-      ends();
-    };
-    const ends = () => ((above.hidden = from <= 0), (below.hidden = to >= parts.length));
-    ends();
-    box.append(above, ...make(from, to), below);
+  /** Make the parts to some way below the line that is pointed at; what follows once it is asked for. */
+  function boxed(name, parts) {
+    let at = 0, until = note.first;
+    const more = moreButton(t("later_lines"), add);
+    const box = el("div", { class: name, tabindex: "-1" }, more);
+    function add() {
+      until += WINDOW;
+      const next = parts.findIndex((one) => one.start > until);
+      const end = next < 0 ? parts.length : Math.max(next, at + 1);
+      more.before(...parts.slice(at, end).map((one) => one.make()));
+      more.hidden = (at = end) >= parts.length;
+    }
+    add();
     return box;
   }
 
@@ -166,7 +160,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
       isOwn && caller.writes ? el("button", { type: "button", onclick: act.correct }, t("correct"), el("kbd", {}, "c")) : "",
       isOwn && caller.writes && isTentative(text) ? el("button", { type: "button", onclick: act.confirm }, t("confirm"), el("kbd", {}, "y")) : "",
       isOwn && caller.owner ? el("button", { type: "button", onclick: act.forget }, t("forget"), el("kbd", {}, "d")) : "",
-      el("button", { type: "button", onclick: () => copy(place) }, t("copy_place")),
+      el("button", { type: "button", onclick: () => copy(place, t("copied", { place })) }, t("copy_place")),
       el("button", { type: "button", class: "quiet", "aria-label": t("close"), onclick: () => select(null) }, "×"));
     say(line.textContent.slice(0, 200));
   }
@@ -191,15 +185,6 @@ export async function show(root, query, { heading = "h1" } = {}) {
     const line = selected ? Number(selected.dataset.start) : note.first;
     const place = line ? `${note.path}#L${line}` : note.path;
     location.hash = noteAddress(place, { edit: 1 });
-  }
-
-  async function copy(place) {
-    try {
-      await navigator.clipboard.writeText(place);
-      toast(t("copied", { place }));
-    } catch {
-      toast(place);
-    }
   }
 
   async function reload() {
@@ -249,18 +234,8 @@ export async function show(root, query, { heading = "h1" } = {}) {
   };
 }
 
-/** Where a window ends that begins at a part: `way` is -1 for backwards. */
-function reach(parts, at, way) {
-  let lines = 0;
-  while (lines < WINDOW && (way < 0 ? at > 0 : at < parts.length)) {
-    const part = parts[way < 0 ? at - 1 : at];
-    lines += part.end - part.start + 1;
-    at += way;
-  }
-  return at;
-}
-
 function sourceLine(text, n) {
-  const make = () => el("div", { class: "sourceline", "data-start": n + 1, "data-end": n + 1 }, el("span", { class: "no", "aria-hidden": "true" }, n + 1), el("span", { class: "text" }, text.slice(0, 20000) || " "));
+  const make = () => el("div", { class: "sourceline", "data-start": n + 1, "data-end": n + 1 },
+    el("span", { class: "no", "aria-hidden": "true" }, n + 1), el("span", { class: "text" }, text.slice(0, 20000) || " "));
   return { start: n + 1, end: n + 1, make };
 }

@@ -1,8 +1,8 @@
 // All notes, by collection and folder, newest first, with a filter; and a new one.
 
 import { caller, get } from "./api.js";
+import { filled } from "./dialogs.js";
 import { debounced, el, grouped, moreButton, noteAddress, noteLink } from "./dom.js";
-import { dialog } from "./statements.js";
 import { number, t } from "./words.js";
 
 const PAGE = 300; // notes that are listed, and listed further
@@ -53,12 +53,9 @@ function row(note) {
 /** Ask for the title of a new note, which is its name below `memory/`; folders can be named before it. */
 function create() {
   const name = el("input", { id: "new-name", required: true, autocomplete: "off", autofocus: true });
-  const body = el("form", { method: "dialog" }, el("label", { for: "new-name" }, t("new_name")), name,
-    el("div", { class: "buttons" }, el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")), el("button", { class: "main" }, t("new_note"))));
-  const box = dialog(t("new_note"), body);
-  body.addEventListener("submit", () => {
+  const send = async () => {
     const title = name.value.trim().replace(/^memory\//, "").replace(/\.md$/, "");
     location.hash = noteAddress(`memory/${title}.md`, { new: 1 });
-  });
-  name.focus();
+  };
+  filled(t("new_note"), { form: el("div", {}, el("label", { for: "new-name" }, t("new_name")), name), yes: t("new_note"), send });
 }

@@ -1,6 +1,6 @@
 // Pictures of the notes: asked for, with the page's own key, once they come near; shown from the memory of the browser.
 
-import { get } from "./api.js";
+import { bytesOf, get } from "./api.js";
 import { el } from "./dom.js";
 import { t, told } from "./words.js";
 
@@ -20,7 +20,7 @@ export function picture(note, name, said = "") {
   const box = el("span", { class: "image" }, t("image", { name: [text, name.slice(-80)].filter(Boolean).join(" · ") }));
   loads.set(box, async () => {
     const { type, data } = await get("/api/picture", { note, name });
-    const address = URL.createObjectURL(new Blob([Uint8Array.from(atob(data), (one) => one.charCodeAt(0))], { type }));
+    const address = URL.createObjectURL(new Blob([bytesOf(data)], { type }));
     const shown = el("img", { alt: text || name, width, src: address });
     shown.onload = () => {
       URL.revokeObjectURL(address);

@@ -1,8 +1,9 @@
 // What waits for the owner: what agents ask to have forgotten, and a forgetting that was killed before it was done.
 
 import { get, post } from "./api.js";
-import { el, plain, toast } from "./dom.js";
-import { decide, forget, resume, tell } from "./statements.js";
+import { finished, tell } from "./dialogs.js";
+import { el, plain } from "./dom.js";
+import { decide, forget, resume } from "./statements.js";
 import { moment, t } from "./words.js";
 
 /** List it in an element, which is empty where nothing waits. */
@@ -31,8 +32,7 @@ function row(one) {
   const refuse = async () => {
     try {
       await post("/api/forget/refuse", { request: one.code });
-      toast(t("refused"));
-      document.dispatchEvent(new CustomEvent("changed"));
+      finished({ message: t("refused") });
     } catch (error) {
       tell(error);
     }

@@ -1,10 +1,11 @@
 // A consolidation: proposed, reviewed line by line with what each rests on, and accepted in part or not.
 
 import { post } from "./api.js";
+import { fill, tell } from "./dialogs.js";
 import { diff } from "./diff.js";
-import { el, toast, withCode } from "./dom.js";
+import { el, noteLink, toast, withCode } from "./dom.js";
 import { requests } from "./requests.js";
-import { explained, tell, undo } from "./statements.js";
+import { undoOf } from "./statements.js";
 import { number, reason, t, told, warned } from "./words.js";
 
 export async function show(root) {
@@ -19,35 +20,27 @@ export async function show(root) {
   async function propose(event) {
     event?.preventDefault();
     go.disabled = true;
-    body.replaceChildren(el("p", { class: "muted" }, t("proposing")));
-    try {
-      draw(await post("/api/consolidation/preview", { days: Number(days.value) || 30 }));
-    } catch (error) {
-      body.replaceChildren(el("p", { class: "bad", role: "alert" }, explained(error)));
-    }
+    await fill(body, async () => drawn(await post("/api/consolidation/preview", { days: Number(days.value) || 30 })), t("proposing"));
     go.disabled = false;
   }
 
-  function draw(answer) {
+  function drawn(answer) {
     code = answer.preview;
     at = -1;
-    const head = answer.planned ? [] : [el("p", { class: "notice" }, withCode(t("no_model")))];
-    body.replaceChildren(...head, ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
+    const more = (title, rows) => rows.length && el("details", {}, el("summary", {}, `${title} (${rows.length})`), el("ul", {}, rows));
+    const why = (one) => el("span", { class: "muted" }, told(one, "reason"));
+    return [
+      answer.planned ? null : el("p", { class: "notice" }, withCode(t("no_model"))), ...warned(answer).map((one) => el("p", { class: "warn" }, one)),
       el("p", { class: "muted" }, t(answer.planned ? "proposed" : "proposed_alone", { n: number(answer.lines.length), candidates: number(answer.candidates) })),
-      el("ol", { class: "proposals" }, answer.lines.map(line)));
-    if (answer.lines.length) {
-      body.append(el("div", { class: "buttons" },
+      el("ol", { class: "proposals" }, answer.lines.map(line)),
+      answer.lines.length && el("div", { class: "buttons" },
         el("button", { type: "button", class: "quiet", onclick: reject }, t("reject_all")),
-        el("button", { type: "button", class: "main", onclick: accept }, t("accept_chosen"))));
-    }
-    more(t("rejected_lines"), answer.rejected.map((one) => el("li", {}, one.text, " ", el("span", { class: "muted" }, told(one, "reason")))));
-    more(t("conflicts"), answer.conflicts.map((one) => el("li", {}, quote(one.source), quote(one.entry))));
-    more(t("orphans"), answer.orphans.map((one) => el("li", {}, quote(one.entry), el("span", { class: "muted" }, told(one, "reason")))));
-    if (answer.diff) body.append(el("details", {}, el("summary", {}, t("diff")), diff(answer.diff)));
-  }
-
-  function more(title, rows) {
-    if (rows.length) body.append(el("details", {}, el("summary", {}, `${title} (${rows.length})`), el("ul", {}, rows)));
+        el("button", { type: "button", class: "main", onclick: accept }, t("accept_chosen"))),
+      more(t("rejected_lines"), answer.rejected.map((one) => el("li", {}, one.text, " ", why(one)))),
+      more(t("conflicts"), answer.conflicts.map((one) => el("li", {}, quote(one.source), quote(one.entry)))),
+      more(t("orphans"), answer.orphans.map((one) => el("li", {}, quote(one.entry), why(one)))),
+      answer.diff && el("details", {}, el("summary", {}, t("diff")), diff(answer.diff)),
+    ];
   }
 
   function line(one) {
@@ -55,40 +48,36 @@ export async function show(root) {
     const [first] = one.targets, ends = !one.text && first;
     return el("li", { class: "proposal", tabindex: "-1" },
       el("label", { for: `line-${one.number}` }, box, " ", el("span", { class: "chip" }, t(`op_${one.op}`)), " ", ends ? el("s", {}, first.text) : one.text),
-      el("p", { class: "muted" }, [ends && el("a", place(first), first.citation), t(`becomes_${one.op}`, { n: one.targets.length, section: one.section }), one.reason && reason(one.reason),
+      el("p", { class: "muted" }, [ends && noteLink(first.citation), t(`becomes_${one.op}`, { n: one.targets.length, section: one.section }), one.reason && reason(one.reason),
         one.until && t(ends ? "held_until" : "holds_until", { day: one.until })].filter(Boolean).flatMap((part) => [part, " "])),
       one.targets.length && !ends ? el("div", {}, el("h3", {}, t("is_struck")), one.targets.map((entry) => gone(entry, one.text))) : null,
       one.sources.length ? el("div", {}, el("h3", {}, t("rests_on")), one.sources.map(quote)) : null);
   }
 
-  const place = (entry) => ({ href: `#/note?ref=${encodeURIComponent(entry.citation)}` });
-
   function quote(entry) {
-    return el("blockquote", {}, entry.text, " ", el("a", place(entry), entry.citation), entry.speaker ? el("span", { class: "muted" }, ` · ${entry.speaker} · ${entry.day}`) : null);
+    return el("blockquote", {}, entry.text, " ", noteLink(entry.citation), entry.speaker ? el("span", { class: "muted" }, ` · ${entry.speaker} · ${entry.day}`) : null);
   }
 
   /** What is struck for a line; where that has the same words its place is enough. */
   function gone(entry, text) {
-    return el("blockquote", {}, entry.text === text ? null : [el("s", {}, entry.text), " "], el("a", place(entry), entry.citation),
+    return el("blockquote", {}, entry.text === text ? null : [el("s", {}, entry.text), " "], noteLink(entry.citation),
       entry.text === text ? el("span", { class: "muted" }, ` ${t("same_words")}`) : null);
   }
 
   async function accept() {
     const lines = [...body.querySelectorAll(".proposal input:checked")].map((one) => Number(one.value));
     if (!lines.length) return toast(t("none_chosen"));
-    try {
-      const done = await post("/api/consolidation", { preview: code, lines });
-      body.replaceChildren(el("p", { class: "notice" }, t("accepted", { n: number(done.lines.length) })));
-      toast(t("accepted", { n: number(done.lines.length) }), { kind: "good", action: done.run && { label: t("undo"), run: () => undo(done.run) } });
-    } catch (error) {
-      tell(error);
-    }
+    await settle("/api/consolidation", { lines }, (done) => t("accepted", { n: number(done.lines.length) }));
   }
 
-  async function reject() {
+  const reject = () => settle("/api/consolidation/reject", {}, () => t("rejected"));
+
+  /** Send a decision, and say what it did in place of the proposals. */
+  async function settle(path, values, message) {
     try {
-      await post("/api/consolidation/reject", { preview: code });
-      body.replaceChildren(el("p", { class: "notice" }, t("rejected")));
+      const done = await post(path, { preview: code, ...values });
+      body.replaceChildren(el("p", { class: "notice" }, message(done)));
+      toast(message(done), { kind: "good", action: undoOf(done) });
     } catch (error) {
       tell(error);
     }

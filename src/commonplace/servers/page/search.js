@@ -2,10 +2,11 @@
 // is a draft, which is not recorded as use; a question is asked in full on Enter, or once one of its hits is opened.
 
 import { caller, get, latest } from "./api.js";
+import { explained, tell } from "./dialogs.js";
 import { debounced, el, mark, noteLink, say, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { barrier, learnCollections } from "./places.js";
-import { confirm, correct, explained, forgetAt, isTentative, remember, tell } from "./statements.js";
+import { confirm, correct, forgetAt, isTentative, remember } from "./statements.js";
 import { openTasks } from "./tasks.js";
 import { dateOfToday, day, labelled, number, t, warned } from "./words.js";
 

@@ -1,14 +1,14 @@
 // What reaches beyond the workspace: folders that are searched, agents that have this memory, what is brought in from
 // another one, and the notes taken away. Nothing is written before it is shown.
 
-import { ask, get, post } from "./api.js";
+import { ask, bytesOf, get, post } from "./api.js";
 import { diff } from "./diff.js";
-import { el, plain, say, toast } from "./dom.js";
-import { dialog, explained, finished, redacted, shownFirst, tell } from "./statements.js";
+import { fill, filled, shownFirst, tell } from "./dialogs.js";
+import { copy, el, plain, say } from "./dom.js";
+import { redacted, undoOf } from "./statements.js";
 import { named, number, t, told as sentence, warned } from "./words.js";
 
 const OWN = "memory"; // the collection of the workspace itself
-const LOOK_MS = 700; // between two looks at how far the reading is
 const KINDS = { md: "text/markdown", json: "application/json", zip: "application/zip" };
 
 export async function show(root) {
@@ -27,6 +27,9 @@ export async function show(root) {
 function section(name, about) {
   return el("section", { "aria-labelledby": name }, el("h2", { id: name }, t(name)), el("p", { class: "muted" }, t(about)));
 }
+
+/** The values of a form that were given. */
+const given = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
 
 const button = (label, run, more = {}) => el("button", { type: "button", onclick: run, ...more }, label);
 
@@ -55,7 +58,9 @@ function collections(root) {
   root.append(list, form, told);
 
   async function relist() {
-    list.replaceChildren(...(await get("/api/collections")).map(row));
+    const all = await get("/api/collections");
+    list.replaceChildren(...all.map(row));
+    return all;
   }
 
   function row(one) {
@@ -71,35 +76,20 @@ function collections(root) {
   async function send() {
     if (isBusy) return;
     isBusy = true;
-    told.replaceChildren(el("p", { class: "muted" }, t("working")));
-    let looking = 0;
-    try {
-      const added = await post("/api/collections", { path: path.value.trim(), ...(name.value.trim() ? { name: name.value.trim() } : {}), ...(weight.value ? { weight: weight.value } : {}) });
-      form.reset();
-      await relist();
-      looking = setInterval(() => look(added.name), LOOK_MS);
-      look(added.name);
-      const read = await post("/api/sync", {});
-      clearInterval(looking);
-      await relist();
-      const now = (await get("/api/collections")).find((one) => one.name === added.name) ?? added;
-      const own = read.failed.filter((one) => one.path.startsWith(`${added.name}/`));
-      told.replaceChildren(el("p", { class: "notice" }, t("setup_read", { name: added.name, n: number(now.notes), passages: number(now.passages) })),
-        ...[...warned(read).map((one) => el("p", { class: "warn" }, plain(one))), failures("setup_unread", own)].filter(Boolean));
-    } catch (error) {
-      if (error.name !== "AbortError") told.replaceChildren(el("p", { class: "bad", role: "alert" }, explained(error)));
-    } finally {
-      clearInterval(looking);
-      looking = 0;
-      isBusy = false;
-    }
+    await fill(told, added);
+    isBusy = false;
+  }
 
-    /** Say how far the reading is, as long as it goes on. */
-    async function look(of) {
-      const status = await get("/api/status").catch(() => null);
-      const n = status?.collections.find((one) => one.name === of)?.notes ?? 0;
-      if (looking) told.replaceChildren(el("p", { class: "muted" }, t(status?.pending && n ? "setup_embedding" : "setup_reading", { name: of, n: number(n), pending: number(status?.pending ?? 0) })));
-    }
+  /** Add the folder of the form and read it; return what is to be said of it. */
+  async function added() {
+    const { name: called } = await post("/api/collections", given({ path: path.value.trim(), name: name.value.trim(), weight: weight.value }));
+    form.reset();
+    const read = await post("/api/sync", {});
+    const all = await relist();
+    const { notes, passages } = all.find((one) => one.name === called);
+    const own = read.failed.filter((one) => one.path.startsWith(`${called}/`));
+    return [el("p", { class: "notice" }, t("setup_read", { name: called, n: number(notes), passages: number(passages) })),
+      ...warned(read).map((one) => el("p", { class: "warn" }, plain(one))), failures("setup_unread", own)];
   }
 
   async function include(one, box) {
@@ -111,21 +101,16 @@ function collections(root) {
     }
   }
 
-  function remove(one) {
-    const go = async () => {
-      box.close();
-      try {
-        await post("/api/collections/remove", { name: one.name });
+  function remove({ name: called, root: folder }) {
+    return filled(t("setup_remove_named", { name: called }), {
+      form: el("p", { class: "asks" }, t("setup_remove_asks", { name: called, root: plain(folder) })),
+      yes: t("setup_remove"),
+      send: async () => {
+        await post("/api/collections/remove", { name: called });
         told.replaceChildren();
-        finished({ message: t("setup_removed", { name: one.name }) });
-      } catch (error) {
-        tell(error);
-      }
-    };
-    const yes = button(t("setup_remove"), go, { class: "main" });
-    const box = dialog(t("setup_remove_named", { name: one.name }), el("p", { class: "asks" }, t("setup_remove_asks", { name: one.name, root: plain(one.root) })),
-      el("div", { class: "buttons" }, button(t("cancel"), () => box.close(), { class: "quiet" }), yes));
-    yes.focus();
+        return { message: t("setup_removed", { name: called }) };
+      },
+    });
   }
 
   return [path, relist];
@@ -140,7 +125,7 @@ async function installed(root) {
   const order = (one) => (one.installed.length ? 0 : one.is_here ? 1 : 2);
   root.append(el("ul", { class: "plain cards" }, clients.sort((a, b) => order(a) - order(b)).map(client)),
     el("details", { class: "group" }, el("summary", {}, t("setup_generic")), el("p", { class: "muted" }, t("setup_generic_about")),
-      el("pre", { class: "code", tabindex: "0", "aria-label": t("setup_generic") }, generic), button(t("setup_copy"), () => copy(generic))));
+      el("pre", { class: "code", tabindex: "0", "aria-label": t("setup_generic") }, generic), button(t("setup_copy"), () => copy(generic, t("setup_copied")))));
 }
 
 function client(one) {
@@ -156,30 +141,18 @@ function client(one) {
 
 /** Enter this memory into a client, or take it out. */
 function change({ name, title }, remove) {
-  const label = t(remove ? "setup_uninstall_of" : "setup_install_in", { title });
-  return shownFirst(label, {
+  return shownFirst(t(remove ? "setup_uninstall_of" : "setup_install_in", { title }), {
     yes: t(remove ? "setup_uninstall" : "setup_install"),
-    preview: async (signal) => {
-      const answer = await post("/api/clients/preview", { client: name, remove }, signal);
-      const starts = answer.starts && answer.preview ? [el("p", { class: "muted" }, t("setup_starts"), " ", el("code", {}, answer.starts))] : [];
-      return { content: answer.preview ? [...starts, diff(answer.diff), el("p", { class: "muted" }, t("setup_backups"))] : [el("p", {}, t("setup_no_change"))], code: answer.preview };
-    },
-    carry: async (code) => {
-      const done = await post("/api/clients", { preview: code });
-      const message = t(remove ? "setup_taken_out" : "setup_installed", { title, n: done.changed.length });
-      const next = done.by_hand && (named(`client.${name}`) ?? done.by_hand);
-      return { message: next ? `${message} ${t("setup_by_hand", { what: next })}` : message };
+    path: "/api/clients",
+    values: () => ({ client: name, remove }),
+    shown: ({ preview, starts, diff: changes }) => (preview
+      ? [starts ? el("p", { class: "muted" }, t("setup_starts"), " ", el("code", {}, starts)) : "", diff(changes), el("p", { class: "muted" }, t("setup_backups"))]
+      : [el("p", {}, t("setup_no_change"))]),
+    done: ({ changed, by_hand: byHand }) => {
+      const next = byHand && (named(`client.${name}`) ?? byHand);
+      return { message: [t(remove ? "setup_taken_out" : "setup_installed", { title, n: changed.length }), next ? t("setup_by_hand", { what: next }) : ""].join(" ").trim() };
     },
   });
-}
-
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast(t("setup_copied"));
-  } catch {
-    toast(text);
-  }
 }
 
 // --- in ---
@@ -196,20 +169,20 @@ async function importing(root) {
 
 function bring(path, kind) {
   return shownFirst(t("setup_import"), {
-    yes: t("setup_import_yes"),
-    preview: async (signal) => {
-      const answer = await post("/api/import/preview", { ...(path ? { path } : {}), ...(kind ? { kind } : {}) }, signal);
-      return { content: brings(answer), code: answer.preview };
-    },
-    carry: async (code) => {
-      const done = await post("/api/import", { preview: code });
-      const { files, settings, left_out: left } = done;
-      const added = settings.filter((one) => one.kind === "collection" && one.outcome === "new").map((one) => plain(one.name));
-      const entries = files.reduce((sum, one) => sum + one.added, 0), notes = files.filter((one) => one.outcome === "new" || one.outcome === "changed").length;
-      const message = [...(added.length ? [t("setup_collected", { names: added.join(t("comma")) })] : []), ...(files.length || !added.length ? [t("setup_imported", { entries: number(entries), notes: number(notes) })] : []), ...(left.length ? [t("setup_left_out", { n: number(left.length) })] : [])].join(" ");
-      return { message, run: done.run };
-    },
+    yes: t("setup_import_yes"), path: "/api/import", values: () => given({ path, kind }), shown: brings,
+    done: (answer) => ({ message: brought(answer), undo: undoOf(answer) }),
   });
+}
+
+/** What an import did, in a sentence or some. */
+function brought({ files, settings, left_out: left }) {
+  const added = settings.filter((one) => one.kind === "collection" && one.outcome === "new").map((one) => plain(one.name));
+  const entries = files.reduce((sum, one) => sum + one.added, 0), notes = files.filter((one) => /^(new|changed)$/.test(one.outcome)).length;
+  return [
+    added.length && t("setup_collected", { names: added.join(t("comma")) }),
+    (files.length || !added.length) && t("setup_imported", { entries: number(entries), notes: number(notes) }),
+    left.length && t("setup_left_out", { n: number(left.length) }),
+  ].filter(Boolean).join(" ");
 }
 
 /** What an import would write and where, what it leaves out, what was taken out. */
@@ -241,18 +214,14 @@ function exporting() {
   async function take(form) {
     if (isBusy) return;
     isBusy = true;
-    told.replaceChildren(el("p", { class: "muted" }, t("working")));
-    try {
-      const done = await ask("GET", "/api/export", { query: { form, private: form !== "zip" && secret.checked } });
+    await fill(told, async () => {
+      const { encoding, data, files, failures: left } = await ask("GET", "/api/export", { query: { form, private: form !== "zip" && secret.checked } });
       const name = `notes.${form}`;
-      const data = done.encoding === "base64" ? Uint8Array.from(atob(done.data), (one) => one.charCodeAt(0)) : done.data;
-      hand(new Blob([data], { type: KINDS[form] }), name);
-      const message = t("setup_exported", { n: number(done.files), name });
+      hand(new Blob([encoding === "base64" ? bytesOf(data) : data], { type: KINDS[form] }), name);
+      const message = t("setup_exported", { n: number(files), name });
       say(message);
-      told.replaceChildren(...[el("p", { class: "notice" }, message), failures("setup_left_out", done.failures)].filter(Boolean));
-    } catch (error) {
-      told.replaceChildren(el("p", { class: "bad", role: "alert" }, explained(error)));
-    }
+      return [el("p", { class: "notice" }, message), failures("setup_left_out", left)];
+    });
     isBusy = false;
   }
 

@@ -1,34 +1,19 @@
 // What is done to a statement or a note: corrected, confirmed, forgotten, undone. Each is shown first; only a yes
 // does it, and what can be taken back is offered to be.
 
-import { caller, get, post, Problem } from "./api.js";
+import { caller, get, post } from "./api.js";
+import { filled, finished, shownFirst, tell } from "./dialogs.js";
 import { diff, worded } from "./diff.js";
-import { el, say, toast } from "./dom.js";
+import { el, noteAddress, toast } from "./dom.js";
 import { render, title } from "./markdown.js";
 import { barrier } from "./places.js";
-import { dateOfToday, named, sentences, t, told, warned } from "./words.js";
-
-const SLOW_MS = 400; // after which it is said that something is being done
+import { dateOfToday, named, sentences, t, warned } from "./words.js";
 
 const MOST_SEEN = 100_000; // characters of what was read at a place; a longer line is meant by its place alone
+const TENTATIVE = /<!--\s*(status\s*:\s*)?tentative\s*-->|^\s*([-*+]\s+)?(\d\d:\d\d\s+)?(\*\*|__)?(tentative|暂定|待证)(\*\*|__)?\s?[:：]/i;
 
 /** What was read at a place, as a request says it. */
 export const seenAs = (text) => (text && text.length <= MOST_SEEN ? { seen: text } : {});
-
-/** Tell of an error where it is seen, with what helps. */
-export function tell(error) {
-  if (error.name === "AbortError" || (error.status === 401 && !document.querySelector("dialog[open]"))) return; // which the view says
-  toast(explained(error), { kind: "bad", lasts: 20000 });
-}
-
-/** What an error says, with its remedy. */
-export function explained(error) {
-  const isModule = error instanceof TypeError && /module/.test(error.message); // of a view, which the server did not send
-  if (isModule || error.code === "unreachable") return t("unreachable");
-  if (!(error instanceof Problem)) throw error;
-  if (error.status === 401) return t("locked_out");
-  return error.remedy ? t("with_remedy", { message: told(error, "message"), remedy: told(error, "remedy") }) : told(error, "message");
-}
 
 /** Return whether something is for who asks here, and the place for changes; say so if not. */
 function isAllowed(right, place = "", extent = {}) {
@@ -36,110 +21,6 @@ function isAllowed(right, place = "", extent = {}) {
   if (caller[right] && !reason) return true;
   toast(reason ? t(reason) : caller.agent && right === "owner" ? t("owners_alone", { agent: caller.agent }) : t("only_read"), { kind: "bad" });
   return false;
-}
-
-/** Open a dialog; return it. It is taken away once it is closed. */
-export function dialog(title, ...content) {
-  const id = `title-${Math.random().toString(36).slice(2)}`;
-  const box = el("dialog", { "aria-labelledby": id }, el("h2", { id }, title), content);
-  box.addEventListener("close", () => box.remove());
-  document.body.append(box);
-  box.showModal();
-  return box;
-}
-
-/** Ask for a yes with what would change; `preview(signal)` returns `{content, code}`, `carry(code)` does it. What may
- * be meant instead is chosen with `choose({place, text})`. A `live` form shows at once what its choice would do. */
-export async function shownFirst(title, { form, preview, carry, yes, choose, live = false, kind = "" }) {
-  const leaving = new AbortController();
-  let asked = 0;
-  const shown = el("div", { class: "preview", "aria-live": "polite" });
-  const no = el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel"));
-  const go = el("button", { type: "submit", class: kind || "main" }, form && !live ? t("preview") : yes);
-  const body = el("form", { method: "dialog" }, form ?? null, shown, el("div", { class: "buttons" }, no, go));
-  const box = dialog(title, body);
-  box.addEventListener("close", () => leaving.abort());
-  let code = "";
-  const ask = async () => {
-    const mine = ++asked;
-    code = "";
-    go.disabled = true;
-    shown.replaceChildren(el("p", { class: "muted" }, t("working")));
-    try {
-      const answer = await preview(leaving.signal);
-      if (mine !== asked) return;
-      code = answer.code;
-      shown.replaceChildren(...answer.content);
-      go.textContent = yes;
-      go.hidden = !code;
-      go.disabled = false;
-      if (code && !live) go.focus();
-    } catch (error) {
-      if (mine !== asked || error.name === "AbortError") return;
-      shown.replaceChildren(el("p", { class: "bad" }, explained(error)), near(error, choose && error.near?.length > 1 && ((one) => (choose(one), ask()))), isOutdated(error) ? again(box) : "");
-      go.disabled = false;
-      go.hidden = !form || live;
-      shown.querySelector("button")?.focus();
-    }
-  };
-  body.addEventListener(live ? "change" : "input", () => {
-    if (live) return ask();
-    code = "";
-    go.hidden = false;
-    go.textContent = t("preview");
-    shown.replaceChildren();
-  });
-  body.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!code) return ask();
-    go.disabled = true;
-    const slow = setTimeout(() => (go.textContent = t("working")), SLOW_MS);
-    try {
-      const done = await carry(code).finally(() => clearTimeout(slow));
-      box.close();
-      finished(done);
-    } catch (error) {
-      code = "";
-      go.disabled = false;
-      go.textContent = t("preview");
-      shown.replaceChildren(el("p", { class: "bad" }, explained(error)));
-      go.focus();
-    }
-  });
-  body.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
-  });
-  if (form) (body.querySelector("[autofocus]") ?? body.querySelector("input:checked") ?? body.querySelector("textarea, input")).focus();
-  if (!form || live) await ask();
-  return box;
-}
-
-/** What is near to what was named, to choose from where that can be. */
-function near(error, take) {
-  if (!error.near?.length) return "";
-  const row = (one) => [el("code", {}, one.citation), " ", one.text];
-  return el("ul", { class: "near" }, error.near.map((one) =>
-    el("li", {}, take ? el("button", { type: "button", class: "choice", onclick: () => take({ place: one.citation, text: one.text }) }, row(one)) : row(one))));
-}
-
-/** Whether something else stands by now where what was chosen stood. */
-const isOutdated = (error) => error.said?.message?.values?.reason?.code === "statement.changed";
-
-/** What closes a dialog and shows anew what is behind it. */
-function again(box) {
-  const look = () => {
-    box.close();
-    document.dispatchEvent(new CustomEvent("changed"));
-  };
-  return el("p", {}, el("button", { type: "button", class: "again", onclick: look }, t("look_again")));
-}
-
-/** Say that something is done, with its undo where there is one; let the view show it. */
-export function finished({ message, run, irreversible }) {
-  say(message);
-  const action = run && !irreversible && caller.owner ? { label: t("undo"), run: () => undo(run) } : null;
-  toast(message, { action, kind: "good" });
-  document.dispatchEvent(new CustomEvent("changed"));
 }
 
 /** The statements in the text of a place, each with its own place. */
@@ -181,44 +62,40 @@ async function reading(reference, text, run) {
   }
 }
 
+/** The undo of a change, as `toast` takes an action; none for what is final. */
+export const undoOf = ({ run }) => (run ? { label: t("undo"), run: () => undo(run) } : null);
+
 /** Correct the statement at a place. Of a passage of several the person chooses one, the one that says most of `words` first. */
 export function correct(reference, { text, words = [] } = {}) {
   if (!isAllowed("writes", reference)) return null;
-  return reading(reference, text, (told) => correcting(reference, told, words));
-}
-
-function correcting(reference, text, words) {
-  const all = statementsIn(reference, text);
-  const at = Math.max(0, bestOf(all, words));
-  let chosen = all[at] ?? { place: reference, text };
-  const old = all.length > 1
-    ? choosing(t("which"), all, at, (one) => ((chosen = one), (input.value = bare(one.text))))
-    : el("blockquote", { class: "old" }, chosen.text || reference);
-  const input = el("textarea", { rows: "4", id: "new-text", autofocus: true, "aria-describedby": "new-hint" });
-  input.value = bare(chosen.text);
-  const why = el("input", { id: "why-text", autocomplete: "off", maxlength: "500" });
-  const form = el("div", {}, old,
-    el("label", { for: "new-text" }, t("holds_instead")), input, el("p", { class: "muted", id: "new-hint" }, t("empty_strikes")),
-    el("label", { for: "why-text" }, t("why")), why);
-  return shownFirst(t("correct"), {
-    form,
-    choose: (one) => (chosen = one),
-    yes: t("correct_yes"),
-    preview: async () => {
-      const answer = await post("/api/corrections/preview", { old: chosen.place, ...seenAs(chosen.text), new: input.value.trim(), why: why.value });
-      const similar = answer.similar.length
-        ? [el("p", {}, t("similar")), el("ul", { class: "near" }, answer.similar.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)))]
-        : [];
-      return { content: [diff(answer.diff), ...warnings(answer), ...similar], code: answer.preview };
-    },
-    carry: async (code) => {
-      const done = await post("/api/corrections", { preview: code });
-      return { message: t("corrected", { n: done.struck.length }), run: done.run };
-    },
+  return reading(reference, text, (told) => {
+    const all = statementsIn(reference, told);
+    const at = Math.max(0, bestOf(all, words));
+    let chosen = all[at] ?? { place: reference, text: told };
+    const input = el("textarea", { rows: "4", id: "new-text", autofocus: true, "aria-describedby": "new-hint" });
+    input.value = bare(chosen.text);
+    const why = el("input", { id: "why-text", autocomplete: "off", maxlength: "500" });
+    const old = all.length > 1
+      ? choosing(t("which"), all, at, (one) => ((chosen = one), (input.value = bare(one.text))))
+      : el("blockquote", { class: "old" }, chosen.text || reference);
+    return shownFirst(t("correct"), {
+      form: el("div", {}, old,
+        el("label", { for: "new-text" }, t("holds_instead")), input, el("p", { class: "muted", id: "new-hint" }, t("empty_strikes")),
+        el("label", { for: "why-text" }, t("why")), why),
+      choose: (one) => (chosen = one),
+      yes: t("correct_yes"),
+      path: "/api/corrections",
+      values: () => ({ old: chosen.place, ...seenAs(chosen.text), new: input.value.trim(), why: why.value }),
+      shown: (answer) => [diff(answer.diff), ...warnings(answer), ...similar(answer)],
+      done: (answer) => ({ message: t("corrected", { n: answer.struck.length }), undo: undoOf(answer) }),
+    });
   });
 }
 
-const TENTATIVE = /<!--\s*(status\s*:\s*)?tentative\s*-->|^\s*([-*+]\s+)?(\d\d:\d\d\s+)?(\*\*|__)?(tentative|暂定|待证)(\*\*|__)?\s?[:：]/i;
+function similar(answer) {
+  if (!answer.similar.length) return [];
+  return [el("p", {}, t("similar")), el("ul", { class: "near" }, answer.similar.map((one) => el("li", {}, el("code", {}, one.citation), " ", one.text)))];
+}
 
 /** Whether a text says of a statement in it that it is a guess. */
 export const isTentative = (text) => text.split("\n").some((line) => TENTATIVE.test(line));
@@ -242,39 +119,24 @@ function uncommented(text) {
 /** Let the tentative statement at a place hold; of several the person chooses one, as in `correct`. */
 export function confirm(reference, { text, words = [] } = {}) {
   if (!isAllowed("writes", reference)) return null;
-  return reading(reference, text, (told) => confirming(reference, told, words));
-}
-
-function confirming(reference, text, words) {
-  const guesses = statementsIn(reference, text).filter((one) => isTentative(one.text));
-  const at = Math.max(0, bestOf(guesses, words));
-  let chosen = guesses[at] ?? { place: reference, text };
-  return shownFirst(t("confirm"), {
-    form: guesses.length > 1 ? choosing(t("which"), guesses, at, (one) => (chosen = one)) : undefined,
-    live: guesses.length > 1,
-    choose: (one) => (chosen = one),
-    yes: t("confirm_yes"),
-    preview: async () => {
-      const answer = await post("/api/confirmations/preview", { statement: chosen.place, ...seenAs(chosen.text) });
-      return { content: [diff(answer.diff)], code: answer.preview };
-    },
-    carry: async (code) => {
-      const done = await post("/api/confirmations", { preview: code });
-      return { message: t("confirmed"), run: done.run };
-    },
+  return reading(reference, text, (told) => {
+    const guesses = statementsIn(reference, told).filter((one) => isTentative(one.text));
+    const at = Math.max(0, bestOf(guesses, words));
+    let chosen = guesses[at] ?? { place: reference, text: told };
+    const form = guesses.length > 1 ? choosing(t("which"), guesses, at, (one) => (chosen = one)) : null;
+    return deciding(t("confirm"), t("confirm_yes"), () => ({ statement: chosen.place, ...seenAs(chosen.text) }), { form, live: !!form, choose: (one) => (chosen = one) });
   });
 }
 
 /** Let a statement of an agent hold, or all that wait, or with `reject` strike them. */
 export function decide(values) {
   const yes = t(values.reject ? "refuse" : "confirm");
-  return shownFirst(yes, {
-    yes,
-    preview: async () => {
-      const answer = await post("/api/confirmations/preview", values);
-      return { content: [diff(answer.diff)], code: answer.preview };
-    },
-    carry: async (code) => ({ message: t(values.reject ? "label_struck" : "confirmed"), run: (await post("/api/confirmations", { preview: code })).run }),
+  return deciding(yes, yes, () => values, {}, t(values.reject ? "label_struck" : "confirmed"));
+}
+
+function deciding(title, yes, values, more, message = t("confirmed")) {
+  return shownFirst(title, {
+    yes, values, path: "/api/confirmations", shown: (answer) => [diff(answer.diff)], done: (answer) => ({ message, undo: undoOf(answer) }), ...more,
   });
 }
 
@@ -294,13 +156,14 @@ export function forget(selection = null, { request = "", form: chooser } = {}) {
     live: !!chooser,
     yes: t("forget_yes"),
     kind: "danger",
-    preview: async () => {
+    path: "/api/forget",
+    values: () => {
       const chosen = selection ?? { kind: kind.value, value: value.value };
-      if (!request && !chosen.value) return { content: [], code: "" };
-      const answer = await post("/api/forget/preview", request ? { request } : { selections: [chosen] });
-      return { content: erased(answer), code: answer.preview };
+      if (request) return { request };
+      return chosen.value ? { selections: [chosen] } : null; // null: nothing is chosen yet
     },
-    carry: async (code) => ({ message: forgotten(await post("/api/forget", { preview: code })), irreversible: true }),
+    shown: erased,
+    done: (answer) => ({ message: forgotten(answer) }),
   });
 }
 
@@ -326,7 +189,7 @@ function forgotten(done) {
 
 /** Carry on a forgetting that was killed before it was done. */
 export async function resume() {
-  finished({ message: forgotten(await post("/api/forget/resume", {})), irreversible: true });
+  finished({ message: forgotten(await post("/api/forget/resume", {})) });
 }
 
 const READ = ["notes", "transcripts", "spool"]; // what a person counts; the rest is made of it
@@ -373,13 +236,13 @@ export function act({ name, about, path, final, body }) {
     form: inputs.length ? form : null,
     kind: final ? "danger" : "",
     yes: t("act_yes"),
-    preview: async (signal) => {
-      const values = Object.fromEntries(inputs.map(([one, input]) => [one, value(input)]).filter(([, one]) => one));
-      const { preview, diff: changes, ...answer } = await post(`${path}/preview`, values, signal);
+    path,
+    values: () => Object.fromEntries(inputs.map(([one, input]) => [one, value(input)]).filter(([, one]) => one)),
+    shown: ({ preview, diff: changes, ...answer }) => {
       const told = Object.entries(answer).filter(([, one]) => ["string", "number"].includes(typeof one) && one).map(([key, one]) => `${key}: ${one}`);
-      return { content: [el("p", {}, preview ? told.join(" · ") : t("act_nothing")), changes ? diff(changes) : ""], code: preview };
+      return [el("p", {}, preview ? told.join(" · ") : t("act_nothing")), changes ? diff(changes) : ""];
     },
-    carry: async (code) => ({ message: t("act_done", { title }), run: (await post(path, { preview: code })).run, irreversible: final }),
+    done: (answer) => ({ message: t("act_done", { title }), undo: final ? null : undoOf(answer) }),
   });
 }
 
@@ -388,15 +251,10 @@ export function undo(run = "") {
   if (!isAllowed("owner")) return null;
   return shownFirst(t("undo"), {
     yes: t("undo_yes"),
-    preview: async () => {
-      const answer = await post("/api/undo/preview", run ? { run } : {});
-      const passed = sentences(answer, "skipped").map((one) => el("p", { class: "muted" }, one));
-      return { content: [...passed, el("p", { class: "muted" }, t("undoes", { n: answer.runs.length })), diff(answer.diff)], code: answer.preview };
-    },
-    carry: async (code) => {
-      await post("/api/undo", { preview: code });
-      return { message: t("undone") };
-    },
+    path: "/api/undo",
+    values: () => (run ? { run } : {}),
+    shown: (answer) => [...sentences(answer, "skipped"), t("undoes", { n: answer.runs.length })].map((one) => el("p", { class: "muted" }, one)).concat(diff(answer.diff)),
+    done: () => ({ message: t("undone") }),
   });
 }
 
@@ -432,21 +290,13 @@ export function remember() {
   const known = el("datalist", { id: "entry-headings" });
   const heading = el("input", { id: "entry-heading", list: "entry-headings", autocomplete: "off", maxlength: "200", placeholder: t("entry_heading_none") });
   const offer = async () => known.replaceChildren(...(await headingsOf(longTerm.checked ? "MEMORY.md" : `memory/${dateOfToday()}.md`)));
-  const wrong = el("p", { class: "bad", role: "alert" });
-  const body = el("form", { method: "dialog" },
-    el("label", { for: "entry-text" }, t("entry")), input,
-    el("div", { class: "checks" }, el("label", { class: "check" }, longTerm, " ", t("long_term")), el("label", { class: "check" }, tentative, " ", t("entry_guess"))),
-    el("label", { for: "entry-heading" }, t("entry_heading")), heading, known, wrong,
-    el("div", { class: "buttons" },
-      el("button", { type: "button", class: "quiet", onclick: () => box.close() }, t("cancel")),
-      el("button", { class: "main" }, t("remember_yes"))));
-  const box = dialog(t("remember"), body);
-  body.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) body.requestSubmit();
-  });
-  body.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    try {
+  offer().catch(() => null); // they are a help, no more
+  return filled(t("remember"), {
+    yes: t("remember_yes"),
+    form: el("div", {}, el("label", { for: "entry-text" }, t("entry")), input,
+      el("div", { class: "checks" }, el("label", { class: "check" }, longTerm, " ", t("long_term")), el("label", { class: "check" }, tentative, " ", t("entry_guess"))),
+      el("label", { for: "entry-heading" }, t("entry_heading")), heading, known),
+    send: async () => {
       const below = heading.value.trim();
       const done = await post("/api/entries", {
         text: input.value,
@@ -454,16 +304,10 @@ export function remember() {
         ...(below ? { [longTerm.checked ? "section" : "heading"]: below } : {}),
         ...(tentative.checked ? { tentative: true } : {}),
       });
-      box.close();
       const place = `${done.path}#L${done.start_line}`;
-      finished({ message: [t("remembered", { place }), ...redacted(done)].join(" "), run: done.run });
-      location.hash = `#/note?ref=${encodeURIComponent(place)}`;
-    } catch (error) {
-      wrong.textContent = explained(error);
-    }
+      return { message: [t("remembered", { place }), ...redacted(done)].join(" "), undo: undoOf(done), to: noteAddress(place) };
+    },
   });
-  input.focus();
-  offer().catch(() => null); // they are a help, no more
 }
 
 /** The statement at a place, as it stands there. */

@@ -1,10 +1,11 @@
 // Tasks of notes: the open ones of all notes, and a box that is ticked. A tick is an edit of its one line.
 
 import { ask, caller, get } from "./api.js";
+import { tell } from "./dialogs.js";
 import { el, noteLink, toast } from "./dom.js";
 import { render, tasksIn } from "./markdown.js";
 import { barrier } from "./places.js";
-import { tell, undo } from "./statements.js";
+import { undoOf } from "./statements.js";
 import { t } from "./words.js";
 
 const MOST = 20; // passages with open tasks that are listed
@@ -19,7 +20,7 @@ export async function tick(note, line, done) {
       body: { path: note.path, text: lines.join("\n") }, headers: { "If-Match": `"${note.digest}"` },
     });
     Object.assign(note, { text, digest });
-    toast(t(done ? "task_done" : "task_open"), { kind: "good", action: run && { label: t("undo"), run: () => undo(run) } });
+    toast(t(done ? "task_done" : "task_open"), { kind: "good", action: undoOf({ run }) });
     return true;
   } catch (error) {
     tell(error);

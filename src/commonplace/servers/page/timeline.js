@@ -1,7 +1,7 @@
 // Days and what was noted on them.
 
 import { get } from "./api.js";
-import { el, moreButton, withCode } from "./dom.js";
+import { el, grouped, moreButton, noteAddress, noteLink, withCode } from "./dom.js";
 import { render } from "./markdown.js";
 import { learnCollections } from "./places.js";
 import { confirm, correct, forgetAt } from "./statements.js";
@@ -50,8 +50,7 @@ export async function show(root, query) {
   }
 
   function fill() {
-    const groups = new Map();
-    for (const one of moments) groups.set(one.date, [...(groups.get(one.date) ?? []), one]);
+    const groups = grouped(moments, (one) => one.date);
     const sections = [...groups].map(([date, own]) =>
       el("section", { class: date === anchor ? "day here" : "day" }, el("h2", {}, el("a", { href: `#/timeline?day=${date}` }, day(date))), own.map(row)));
     const next = [...groups.keys()].findIndex((date) => date >= anchor); // what lacks there is said where it would stand
@@ -79,7 +78,7 @@ export async function show(root, query) {
   function row(moment) {
     const trail = moment.headings.slice(1).join(" › "), labels = moment.labels;
     return el("article", { class: moment.is_anchor ? "moment anchor" : "moment", tabindex: "-1", "data-place": moment.citation },
-      el("p", { class: "where" }, el("a", { href: `#/note?ref=${encodeURIComponent(moment.citation)}` }, trail ? withCode(trail) : el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
+      el("p", { class: "where" }, noteLink(moment.citation, trail ? withCode(trail) : el("code", {}, moment.citation)), trail ? el("code", {}, moment.citation) : null,
         labels.map((one) => el("span", { class: `label ${one}` }, labelled(one)))),
       el("div", { class: `passage ${labels.join(" ")}` }, render(moment.text.split("\n"), { first: 2, note: moment.path })));
   }
@@ -104,8 +103,8 @@ export async function show(root, query) {
   return {
     keys: {
       j: () => select(at + 1), k: () => select(at - 1), m: () => ends.after && further("after"), h: () => step(-1), l: () => step(1),
-      Enter: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}`),
-      e: () => place() && (location.hash = `#/note?ref=${encodeURIComponent(place())}&edit=1`),
+      Enter: () => place() && (location.hash = noteAddress(place())),
+      e: () => place() && (location.hash = noteAddress(place(), { edit: 1 })),
       c: () => place() && correct(place()), y: () => place() && confirm(place()), d: () => place() && forgetAt(place()),
     },
     changed: draw,
