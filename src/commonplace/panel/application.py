@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import import_module
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,17 +20,19 @@ from commonplace import config
 from commonplace.memory import Memory
 from commonplace.panel import keys, text
 from commonplace.panel.dialogs import Review
-from commonplace.panel.host import Host, Pane
-from commonplace.panel.rows import Place
+from commonplace.panel.host import Examine, Host, Pane
 from commonplace.panel.search import Field, SearchPane
-from commonplace.panel.timeline import TimelinePane
-
-if TYPE_CHECKING:
-    from commonplace.panel.health import Examine
 
 # Values of `--theme`: dark and light in 24-bit colours, and the 16 colours of the terminal itself.
 THEMES: Mapping[str, str] = {"dark": "textual-dark", "light": "textual-light", "terminal": "ansi-dark"}
 _KEY = 9  # cells of a key where all are listed
+_PANES: Mapping[str, tuple[str, str]] = {
+    "timeline": ("timeline", "TimelinePane"),
+    "memory": ("longterm", "MemoryPane"),
+    "live": ("live", "LivePane"),
+    "health": ("health", "HealthPane"),
+    "setup": ("setup", "SetupPane"),
+}  # by name: module and class
 WIDE = 100  # columns from which a pane has two parts side by side
 
 
@@ -64,20 +67,20 @@ class Panel(Host):
         Binding("c", "on_place('correct')"),
         Binding("t", "on_place('confirm')"),
         Binding("d", "on_place('forget')"),
-        Binding("F", "forget_any"),
-        Binding("m", "more"),
-        Binding("n", "write"),
-        Binding("f", "factors"),
-        Binding("s", "struck"),
-        Binding("left_square_bracket", "step(-1)"),
-        Binding("right_square_bracket", "step(1)"),
-        Binding("g", "go_to"),
-        Binding("h", "history"),
-        Binding("u", "undo"),
-        Binding("r", "review"),
-        Binding("a", "set_up('add')"),
-        Binding("i", "set_up('import')"),
-        Binding("x", "set_up('export')"),
+        Binding("F", "start('forget_any')"),
+        Binding("m", "start('more')"),
+        Binding("n", "start('write')"),
+        Binding("f", "of_pane('toggle_factors')"),
+        Binding("s", "of_pane('toggle_struck')"),
+        Binding("left_square_bracket", "of_pane('step', -1)"),
+        Binding("right_square_bracket", "of_pane('step', 1)"),
+        Binding("g", "of_pane('go_to')"),
+        Binding("h", "of_pane('open_history')"),
+        Binding("u", "of_pane('undo')"),
+        Binding("r", "of_pane('review')"),
+        Binding("a", "of_pane('do', 'add')"),
+        Binding("i", "of_pane('do', 'import')"),
+        Binding("x", "of_pane('do', 'export')"),
         Binding("T", "theme"),
         Binding("question_mark", "keys"),
         Binding("q", "quit"),
@@ -97,9 +100,9 @@ class Panel(Host):
 
         `reopen` opens the memory with settings that were changed; without it they hold from the next start.
         """
-        super().__init__(memory, now=now, agent=agent)
+        super().__init__(memory, examine, now=now, agent=agent)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
-        self._examine, self._reopen = examine, reopen
+        self._reopen = reopen
         self._stamp = config.stamp(memory.workspace.root)
         if not theme:
             is_plain = self.no_color or self.console.color_system in ("standard", "windows", None)
@@ -126,23 +129,9 @@ class Panel(Host):
 
     def _made(self, name: str) -> Pane:
         """Make a pane when it is first opened, and import its module; the start loads no pane."""
-        if name == "timeline":
-            return TimelinePane(self)
-        if name == "memory":
-            from commonplace.panel.longterm import MemoryPane
-
-            return MemoryPane(self)
-        if name == "live":
-            from commonplace.panel.live import LivePane
-
-            return LivePane(self)
-        if name == "setup":
-            from commonplace.panel.setup import SetupPane
-
-            return SetupPane(id=name)
-        from commonplace.panel.health import HealthPane
-
-        return HealthPane(self._examine)
+        module, kind = _PANES[name]
+        made: Pane = getattr(import_module(f"commonplace.panel.{module}"), kind)(self)
+        return made
 
     @property
     def pane(self) -> Pane:
@@ -205,86 +194,18 @@ class Panel(Host):
             return
         from commonplace.panel import actions
 
-        doing: Mapping[str, Callable[[Host, Place], Coroutine[Any, Any, None]]] = {
-            "edit": actions.edit,
-            "correct": actions.correct,
-            "confirm": actions.confirm,
-            "forget": actions.forget,
-        }
-        self.act(doing[name](self, place))
+        self.act(getattr(actions, name)(self, place))
 
-    def action_write(self) -> None:
-        """Write a new entry."""
+    def action_start(self, name: str) -> None:
+        """Do something that is about nothing under the cursor."""
         from commonplace.panel import actions
 
-        self.act(actions.write(self))
+        self.act(getattr(actions, name)(self))
 
-    def action_more(self) -> None:
-        """Offer the actions that have no key."""
-        from commonplace.panel import actions
-
-        self.act(actions.more(self))
-
-    def action_forget_any(self) -> None:
-        """Forget a person, a session or words."""
-        from commonplace.panel import actions
-
-        self.act(actions.forget_any(self))
-
-    def action_struck(self) -> None:
-        """Find struck text as well, or no longer."""
-        if isinstance(self.pane, SearchPane):
-            self.pane.toggle_struck()
-
-    def action_factors(self) -> None:
-        """Show what the score of a hit is made of."""
-        if isinstance(self.pane, SearchPane):
-            self.pane.toggle_factors()
-
-    def action_step(self, by: int) -> None:
-        """Go to the day before or after."""
-        if isinstance(self.pane, TimelinePane):
-            self.pane.step(by)
-
-    def action_go_to(self) -> None:
-        """Go to a day."""
-        if isinstance(self.pane, TimelinePane):
-            self.act(self.pane.go_to())
-
-    def action_history(self) -> None:
-        """Go to the history of MEMORY.md."""
-        from commonplace.panel.longterm import MemoryPane
-
-        if isinstance(self.pane, MemoryPane):
-            self.pane.open_side()
-
-    def action_undo(self) -> None:
-        """Take back the change under the cursor of the history."""
-        from commonplace.panel import actions
-        from commonplace.panel.longterm import MemoryPane
-
-        if isinstance(self.pane, MemoryPane):
-            run = self.pane.run_under_cursor
-            if run is None:
-                self.tell("no generated change is under the cursor of the history")
-            else:
-                self.act(actions.undo(self, run))
-
-    def action_review(self) -> None:
-        """Review a consolidation, or examine again."""
-        if self.pane.NAME == "memory":
-            from commonplace.panel.consolidation import review
-
-            self.act(review(self))
-        elif self.pane.NAME == "health":
-            self.pane.renew()
-
-    def action_set_up(self, kind: str) -> None:
-        """Add a folder, bring in, or export."""
-        from commonplace.panel.setup import SetupPane
-
-        if isinstance(self.pane, SetupPane):
-            self.pane.do(kind)
+    def action_of_pane(self, name: str, *values: object) -> None:
+        """Do what a key does in the pane that is shown; nothing in another."""
+        if method := getattr(self.pane, name, None):
+            method(*values)
 
     def action_theme(self) -> None:
         """Take the next theme."""

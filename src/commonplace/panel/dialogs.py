@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.suggester import Suggester, SuggestFromList
+from textual.widget import Widget
 from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
 
 from commonplace.panel import text
@@ -20,11 +21,45 @@ from commonplace.panel.rows import Row, Rows
 from commonplace.render import count
 
 _Answer = TypeVar("_Answer")
+_TODAY = "New entry, in the note of today"
 _AROUND = 6  # lines of a window around its list, and of the screen
 
 
-class Listed(ModalScreen[_Answer]):
+class Window(ModalScreen[_Answer | None]):
+    """A window above the panes: a title, what it asks, the keys; None if it is left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+
+    def __init__(self, title: str, foot: str) -> None:
+        """Take the title, and what stands below."""
+        super().__init__()
+        self._title, self._foot = title, foot
+
+    def framed(self, *parts: Widget, kind: str = "") -> ComposeResult:
+        """Show the parts between title and foot."""
+        with Vertical(classes=f"window {kind}"):
+            yield Static(text.plain(self._title, "bold"), id="title", markup=False)
+            yield from parts
+            yield Static(text.plain(self._foot, "bold"), id="asked", markup=False)
+
+    def action_leave(self) -> None:
+        """Leave the window without an answer."""
+        self.dismiss(None)
+
+
+class Listed(Window[_Answer]):
     """A window with a list, which is as high as the screen allows; what is below it is hinted at."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "leave")]
+
+    def __init__(self, title: str, foot: str, rows: Sequence[Row], at: int | None = None) -> None:
+        """Take the rows, and the index of the one under the cursor (-1: no row)."""
+        super().__init__(title, foot)
+        self._rows, self._at = rows, at
+
+    def compose(self) -> ComposeResult:
+        """Show the rows."""
+        yield from self.framed(Rows(id="lines"), kind="list")
 
     def on_mount(self) -> None:
         """Fill the list, and watch how far it goes."""
@@ -36,7 +71,7 @@ class Listed(ModalScreen[_Answer]):
 
     def fill(self, rows: Rows) -> None:
         """Put the rows into the list."""
-        raise NotImplementedError
+        rows.put(self._rows, self._at)
 
     def on_resize(self) -> None:
         """Let the list have what the screen leaves."""
@@ -52,58 +87,28 @@ class Listed(ModalScreen[_Answer]):
 class Review(Listed[bool]):
     """Shows what would be done, and asks; only `y` is a yes."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)"),
-        Binding("n", "answer(False)"),
-        Binding("escape", "answer(False)"),
-        Binding("q", "answer(False)"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "agree"), Binding("n", "leave")]
 
     def __init__(self, title: str, lines: Sequence[Content], question: str, hang: int = 0) -> None:
         """Take the lines to show, and the question; without one the dialog can only be closed.
 
         Lines that do not fit go on `hang` cells further in.
         """
-        super().__init__()
-        self._title, self._lines, self._question, self._hang = title, lines, question, hang
+        foot = f"{question}   y yes · n no" if question else "escape closes this"
+        super().__init__(title, foot, [Row(line, number, hang=hang) for number, line in enumerate(lines)])
+        self._asks = bool(question)
 
-    def compose(self) -> ComposeResult:
-        """Show the lines between title and question."""
-        with Vertical(classes="window list"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Rows(id="lines")
-            asked = f"{self._question}   y yes · n no" if self._question else "escape closes this"
-            yield Static(text.plain(asked, "bold"), id="asked", markup=False)
-
-    def fill(self, rows: Rows) -> None:
-        """Put the lines into the list."""
-        rows.put(Row(line, number, hang=self._hang) for number, line in enumerate(self._lines))
-
-    def action_answer(self, agreed: bool) -> None:
-        """Close the window with an answer."""
-        self.dismiss(agreed and bool(self._question))
+    def action_agree(self) -> None:
+        """Answer yes."""
+        self.dismiss(self._asks)
 
 
 class Choice(Listed[object]):
     """A choice of one row; None if cancelled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave"), Binding("q", "leave")]
-
     def __init__(self, title: str, rows: Sequence[Row], at: int = 0) -> None:
         """Take the rows to choose from, and the index of the one under the cursor (-1: no row)."""
-        super().__init__()
-        self._title, self._rows, self._at = title, rows, at
-
-    def compose(self) -> ComposeResult:
-        """Show the rows."""
-        with Vertical(classes="window list"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Rows(id="lines")
-            yield Static(text.plain("enter takes it · escape none", "bold"), markup=False)
-
-    def fill(self, rows: Rows) -> None:
-        """Put what is chosen from into the list."""
-        rows.put(self._rows, self._at)
+        super().__init__(title, "enter takes it · escape none", rows, at)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the row under the cursor."""
@@ -111,46 +116,26 @@ class Choice(Listed[object]):
         row = self.query_one(Rows).row
         self.dismiss(row.value if row else None)
 
-    def action_leave(self) -> None:
-        """Cancel; the result is None."""
-        self.dismiss(None)
-
 
 class Marking(Listed[tuple[object, ...]]):
-    """Rows of which a person marks those to write, all of them at first; empty if cancelled."""
+    """Rows of which a person marks those to write, all of them at first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", priority=True),
         Binding("a", "mark_all"),
         Binding("y", "take"),
         Binding("n", "leave"),
-        Binding("escape", "leave"),
-        Binding("q", "leave"),
     ]
 
     def __init__(self, title: str, rows: Sequence[Row]) -> None:
         """Take the rows; those without a value are only shown."""
-        super().__init__()
-        self._title, self._rows = title, rows
+        super().__init__(title, "", rows)
         self._every = [row.value for row in rows if row.value is not None]
         self._marked = set(self._every)
 
-    def compose(self) -> ComposeResult:
-        """Show the rows between title and question."""
-        with Vertical(classes="window list"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Rows(id="lines")
-            yield Static(id="asked", markup=False)
-
     def fill(self, rows: Rows) -> None:
-        """Put the rows, each with its mark, into the list."""
+        """Put the rows, each with its mark, into the list; say how many are marked."""
         rows.put(self._drawn(row) for row in self._rows)
-        self._ask()
-
-    def _show(self) -> None:
-        self.fill(self.query_one(Rows))
-
-    def _ask(self) -> None:
         keys = "y yes · space marks · a all or none · n no"
         asked = f"Write {len(self._marked)} of {len(self._every)}?   {keys}"
         self.query_one("#asked", Static).update(text.plain(asked, "bold"))
@@ -168,77 +153,53 @@ class Marking(Listed[tuple[object, ...]]):
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or take its mark away."""
-        row = self.query_one(Rows).row
-        if row is not None and row.value is not None:
-            self._marked ^= {row.value}
-            self._show()
+        rows = self.query_one(Rows)
+        if rows.row is not None and rows.row.value is not None:
+            self._marked ^= {rows.row.value}
+            self.fill(rows)
 
     def action_mark_all(self) -> None:
         """Mark all rows, or unmark all if all are marked."""
         self._marked = set() if len(self._marked) == len(self._every) else set(self._every)
-        self._show()
+        self.fill(self.query_one(Rows))
 
     def action_take(self) -> None:
         """Take what is marked, in the order of the rows."""
         self.dismiss(tuple(value for value in self._every if value in self._marked))
 
-    def action_leave(self) -> None:
-        """Cancel; the result is empty."""
-        self.dismiss(())
 
-
-class Line(ModalScreen[str]):
-    """One line of text; empty if cancelled."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
+class Line(Window[str]):
+    """One line of text."""
 
     def __init__(self, title: str, hint: str) -> None:
         """Take the question, and an example."""
-        super().__init__()
-        self._title, self._hint = title, hint
+        super().__init__(title, "enter takes it · escape leaves")
+        self._hint = hint
 
     def compose(self) -> ComposeResult:
         """Show the field."""
-        with Vertical(classes="window short"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            yield Input(placeholder=self._hint, compact=True, id="line")
-            yield Static(text.plain("enter takes it · escape leaves", "bold"), markup=False)
+        yield from self.framed(Input(placeholder=self._hint, compact=True, id="line"), kind="short")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take what was typed."""
         event.stop()
         self.dismiss(event.value.strip())
 
-    def action_leave(self) -> None:
-        """Cancel; the result is empty."""
-        self.dismiss("")
 
-
-class Wording(ModalScreen[str | None]):
+class Wording(Window[str]):
     """A new wording of a statement; empty to strike it without a replacement, None if cancelled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "take", priority=True),
-        Binding("escape", "leave"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "take", priority=True)]
 
     def __init__(self, title: str, former: str) -> None:
         """Take the present statement."""
-        super().__init__()
-        self._title, self._former = title, former
+        keys = "F7 selects all; an empty text strikes it · Ctrl+S shows what changes · escape leaves"
+        super().__init__(title, keys)
+        self._former = former
 
     def compose(self) -> ComposeResult:
         """Show the statement, to be changed."""
-        with Vertical(classes="window"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            yield TextArea(self._former, soft_wrap=True, compact=True, id="wording")
-            yield Static(
-                text.plain(
-                    "F7 selects all; an empty text strikes it · Ctrl+S shows what changes · escape leaves",
-                    "bold",
-                ),
-                markup=False,
-            )
+        yield from self.framed(TextArea(self._former, soft_wrap=True, compact=True, id="wording"))
 
     def on_mount(self) -> None:
         """Put the cursor at the end."""
@@ -249,10 +210,6 @@ class Wording(ModalScreen[str | None]):
     def action_take(self) -> None:
         """Take the text as it is."""
         self.dismiss(self.query_one(TextArea).text.strip())
-
-    def action_leave(self) -> None:
-        """Cancel; the result is None."""
-        self.dismiss(None)
 
 
 class Completed(Input):
@@ -293,30 +250,24 @@ class Draft(NamedTuple):
     tentative: bool
 
 
-class Entry(ModalScreen[Draft | None]):
+class Entry(Window[Draft]):
     """A new entry; None if cancelled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "take", priority=True),
-        Binding("escape", "leave"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "take", priority=True)]
 
     def __init__(self, sections: Sequence[str]) -> None:
         """Take the sections of MEMORY.md, which are suggested where it is for the long term."""
-        super().__init__()
+        super().__init__(_TODAY, "ctrl+s writes it · tab next field · escape leaves")
         self._sections = SuggestFromList(sections, case_sensitive=False)
 
     def compose(self) -> ComposeResult:
         """Show the fields."""
-        with Vertical(classes="window"):
-            yield Static(text.plain("New entry, in the note of today", "bold"), id="where", markup=False)
-            yield TextArea(soft_wrap=True, compact=True, id="entry")
-            yield Completed(placeholder="heading (may stay empty)", compact=True, id="heading")
-            yield Tick("into MEMORY.md, below that section", compact=True, id="long_term")
-            yield Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative")
-            yield Static(
-                text.plain("ctrl+s writes it · tab next field · escape leaves", "bold"), markup=False
-            )
+        yield from self.framed(
+            TextArea(soft_wrap=True, compact=True, id="entry"),
+            Completed(placeholder="heading (may stay empty)", compact=True, id="heading"),
+            Tick("into MEMORY.md, below that section", compact=True, id="long_term"),
+            Tick("tentative: searched, but not recalled until confirmed", compact=True, id="tentative"),
+        )
 
     def on_mount(self) -> None:
         """Begin with the text; tab leads on."""
@@ -327,10 +278,10 @@ class Entry(ModalScreen[Draft | None]):
     def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
         """Say where it goes."""
         if event.checkbox.id == "long_term":
-            where = "New entry, in MEMORY.md" if event.value else "New entry, in the note of today"
-            self.query_one("#where", Static).update(text.plain(where, "bold"))
+            where = "New entry, in MEMORY.md" if event.value else _TODAY
+            self.query_one("#title", Static).update(text.plain(where, "bold"))
             heading = self.query_one("#heading", Input)
-            heading.placeholder = "section (may stay empty)" if event.value else "heading (may stay empty)"
+            heading.placeholder = f"{'section' if event.value else 'heading'} (may stay empty)"
             heading.suggester = self._sections if event.value else None
 
     def action_take(self) -> None:
@@ -341,10 +292,6 @@ class Entry(ModalScreen[Draft | None]):
         )
         heading = self.query_one("#heading", Input).value.strip()
         self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
-
-    def action_leave(self) -> None:
-        """Cancel; the result is None."""
-        self.dismiss(None)
 
 
 # --- paths ----------------------------------------------------------------------------------------------
@@ -386,39 +333,27 @@ class Located(NamedTuple):
 _NOTHING = Located()
 
 
-class Location(ModalScreen[Located | None]):
+class Location(Window[Located]):
     """A path, and a name where one can be given; None if cancelled."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave")]
 
     def __init__(
         self, title: str, hint: str, name: str = "", typed: Located = _NOTHING, *, folders: bool = False
     ) -> None:
         """Take the question, an example, a label of the name, former input; complete `folders` alone."""
-        super().__init__()
-        self._title, self._hint, self._named = title, hint, name
+        super().__init__(title, "enter takes it · tab completes the path · escape leaves")
+        self._hint, self._named = hint, name
         self._typed, self._folders = typed, folders
 
     def compose(self) -> ComposeResult:
-        """Show the fields."""
-        with Vertical(classes="window short"):
-            yield Static(text.plain(self._title, "bold"), markup=False)
-            suggester = Paths(folders=self._folders)
-            path, name, wrong = self._typed
-            if wrong:
-                yield Static(text.plain(wrong, "bold $text-error"), markup=False)
-            yield Completed(path, self._hint, suggester=suggester, compact=True, id="path")
-            if self._named:
-                yield Input(name, self._named, compact=True, id="name")
-            keys = "enter takes it · tab completes the path · escape leaves"
-            yield Static(text.plain(keys, "bold"), markup=False)
+        """Show the fields, below what was wrong with the former input."""
+        path, name, wrong = self._typed
+        trouble = Static(text.plain(wrong, "bold $text-error"), markup=False)
+        field = Completed(path, self._hint, suggester=Paths(folders=self._folders), compact=True, id="path")
+        names = [Input(name, self._named, compact=True, id="name")] if self._named else []
+        yield from self.framed(*[trouble] * bool(wrong), field, *names, kind="short")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return the typed path and name; None without a path."""
         event.stop()
         path, *name = (field.value.strip() for field in self.query(Input))
         self.dismiss(Located(path, "".join(name)) if path else None)
-
-    def action_leave(self) -> None:
-        """Cancel; the result is None."""
-        self.dismiss(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 
@@ -20,7 +20,6 @@ from commonplace.types import LEVEL_NAMES, Finding, Status
 
 _DAYS = 30  # of use that are shown
 _MOST = 10  # questions, and notes
-Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]
 _MARKS: Mapping[str, tuple[str, str]] = {
     "wrong": ("✗", "bold $text-error"),
     "warning": ("!", "bold $text-warning"),
@@ -34,11 +33,6 @@ class HealthPane(Pane):
 
     NAME = "health"
 
-    def __init__(self, examine: Examine) -> None:
-        """Take the function that examines the workspace without the network."""
-        super().__init__(id=self.NAME)
-        self._examine = examine
-
     def compose(self) -> ComposeResult:
         """Show the list."""
         yield Rows(id="state-of-all", classes="main")
@@ -46,6 +40,8 @@ class HealthPane(Pane):
     def renew(self) -> None:
         """Examine."""
         self.host.act(self._renew(), "health")
+
+    review = renew  # the key `r`
 
     async def _renew(self) -> None:
         memory = self.host.memory
@@ -61,7 +57,7 @@ class HealthPane(Pane):
         figures, missing = await self.host.ask(partial(_use_rows, memory, self.host.now().date()))
         rows += figures
         self.main.put([*rows, Row(text.plain("")), Row(text.plain("examining …", "dim"), "examining")])
-        groups = await self.host.ask(lambda: list(self._examine()))
+        groups = await self.host.ask(lambda: list(self.host.examine()))
         self.main.put([*rows, Row(text.plain("")), *_finding_rows(groups), Row(text.plain("")), *missing])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
@@ -22,8 +22,9 @@ from commonplace.panel.rows import Place, Row, Rows
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
 from commonplace.storage.transaction import read
-from commonplace.types import Provenance
+from commonplace.types import Finding, Provenance
 
+Examine = Callable[[], Iterable[tuple[str, Sequence[Finding]]]]  # findings by group
 _Result = TypeVar("_Result")
 _LONGEST = 500  # characters of a message
 
@@ -31,10 +32,12 @@ _LONGEST = 500  # characters of a message
 class Host(App[None]):
     """The application as panes see it."""
 
-    def __init__(self, memory: Memory, *, now: Callable[[], datetime], agent: str = "") -> None:
-        """Bind to a memory; `agent` is who looks, empty for the owner."""
+    def __init__(
+        self, memory: Memory, examine: Examine, *, now: Callable[[], datetime], agent: str = ""
+    ) -> None:
+        """Bind to a memory and what examines it; `agent` is who looks, empty for the owner."""
         super().__init__()
-        self.memory, self.now = memory, now
+        self.memory, self.examine, self.now = memory, examine, now
         self.provenance = Provenance("agent", agent) if agent else None
 
     async def ask(self, job: Callable[[], _Result]) -> _Result:
@@ -109,12 +112,10 @@ class Pane(Vertical):
 
     NAME: ClassVar[str]
 
-    @property
-    def host(self) -> Host:
-        """The application."""
-        host = self.app
-        assert isinstance(host, Host)
-        return host
+    def __init__(self, host: Host) -> None:
+        """Bind to the application; nothing is read before the pane is gone to."""
+        super().__init__(id=self.NAME)
+        self.host = host
 
     @property
     def main(self) -> Rows:

@@ -35,8 +35,8 @@ class LivePane(Pane):
 
     def __init__(self, host: Host) -> None:
         """Prepare the feed; following starts later."""
-        super().__init__(id=self.NAME)
-        self._host, self._events = host, Events(host.memory)
+        super().__init__(host)
+        self._events = Events(host.memory)
         self._stop, self._lock = threading.Event(), threading.Lock()
         self._is_followed = self._is_begun = False
         self._files: set[str] = set()  # that changed and are not read yet
@@ -45,7 +45,7 @@ class LivePane(Pane):
         """Show the parts."""
         with Horizontal(classes="split"):
             yield Rows(id="events", classes="main")
-            yield NoteView(self._host, id="event-note", classes="side")
+            yield NoteView(self.host, id="event-note", classes="side")
 
     def renew(self) -> None:
         """Begin to follow, at the first call; show what there is."""

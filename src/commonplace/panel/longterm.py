@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from commonplace.edit.resolve import Corpus
-from commonplace.panel import text
+from commonplace.panel import actions, text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.render import screen
@@ -30,7 +30,7 @@ class MemoryPane(Pane):
 
     def __init__(self, host: Host) -> None:
         """Start empty."""
-        super().__init__(id=self.NAME)
+        super().__init__(host)
         self._path = host.memory.workspace.memory_file.name
 
     def compose(self) -> ComposeResult:
@@ -72,6 +72,19 @@ class MemoryPane(Pane):
         """The change under the cursor of the history."""
         row = self.query_one("#runs", Rows).row
         return row.value if row and isinstance(row.value, Run) else None
+
+    def undo(self) -> None:
+        """Take back the change under the cursor of the history."""
+        if self.run_under_cursor is None:
+            self.host.tell("no generated change is under the cursor of the history")
+        else:
+            self.host.act(actions.undo(self.host, self.run_under_cursor))
+
+    def review(self) -> None:
+        """Review a consolidation."""
+        from commonplace.panel.consolidation import review
+
+        self.host.act(review(self.host))
 
     @on(OptionList.OptionHighlighted, "#runs")
     def show_run(self) -> None:

@@ -59,8 +59,7 @@ class SearchPane(Pane):
 
     def __init__(self, host: Host) -> None:
         """Start without a question."""
-        super().__init__(id=self.NAME)
-        self._host = host
+        super().__init__(host)
         self._timer: Timer | None = None
         self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
         self._is_searching = self._has_struck = False
@@ -74,7 +73,7 @@ class SearchPane(Pane):
         yield Static(id="state", classes="title", markup=False)
         with Horizontal(classes="split"):
             yield Rows(id="hits", classes="main")
-            yield NoteView(self._host, id="note", classes="side")
+            yield NoteView(self.host, id="note", classes="side")
         yield Static(id="factors", markup=False)
 
     def enter(self) -> None:

@@ -16,7 +16,7 @@ from commonplace.base.errors import NoteNotFound
 from commonplace.memory import days
 from commonplace.panel import text
 from commonplace.panel.dialogs import Line
-from commonplace.panel.host import Host, Pane
+from commonplace.panel.host import Pane
 from commonplace.panel.note import NoteView
 from commonplace.panel.rows import Place, Row, Rows
 from commonplace.render import count
@@ -30,11 +30,6 @@ class TimelinePane(Pane):
 
     NAME = "timeline"
 
-    def __init__(self, host: Host) -> None:
-        """Show no day yet."""
-        super().__init__(id=self.NAME)
-        self._host = host
-
     def compose(self) -> ComposeResult:
         """Show the parts."""
         with Horizontal(classes="split"):
@@ -43,7 +38,7 @@ class TimelinePane(Pane):
                 with Vertical(id="day"):
                     yield Static(id="day-title", classes="title", markup=False)
                     yield Rows(id="moments")
-                yield NoteView(self._host, id="day-note")
+                yield NoteView(self.host, id="day-note")
 
     def renew(self) -> None:
         """Count the days."""
@@ -103,7 +98,11 @@ class TimelinePane(Pane):
         if self.main.rows and self.main.highlighted is not None:
             self.main.highlighted = max(0, min(len(self.main.rows) - 1, self.main.highlighted - by))
 
-    async def go_to(self) -> None:
+    def go_to(self) -> None:
+        """Go to a day that is asked for."""
+        self.host.act(self._go_to())
+
+    async def _go_to(self) -> None:
         """Ask for a day, in any words that `on:` takes, and go to it, or to the nearest one before."""
         asked = await self.host.push_screen_wait(Line("Go to a day", "2026-02-13, yesterday, 上周三"))
         if not asked:
