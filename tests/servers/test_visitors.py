@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.servers.visitors import CODE_S, MOST, MOST_CODES, Visit, Visitors, is_own_page
+from commonplace.servers.visitors import CODE_S, MOST_CODES, VISIT_S, Visit, Visitors, is_own_page
 
 HERE = {"host": "127.0.0.1:7412", "origin": "http://127.0.0.1:7412"}
 
@@ -30,27 +30,48 @@ def test_a_code_works_once_and_ends() -> None:
     assert visitors.enter(other) is None
 
 
-def test_codes_and_browsers_are_bounded_and_the_oldest_goes() -> None:
-    visitors = Visitors()
-    codes = [visitors.code() for _ in range(MOST_CODES + 1)]
-    assert visitors.enter(codes[0]) is None
-    visits = [entered(visitors) for _ in range(MOST + 1)]
-    admitted = [bool(visitors.admit("GET", headers(visit))) for visit in (visits[0], visits[1], visits[-1])]
-    assert admitted == [False, True, True]
-
-
-def test_the_token_alone_ends_nothing_of_the_users() -> None:
+def test_codes_are_bounded_and_the_oldest_of_a_kind_goes() -> None:
     visitors = Visitors(key="ours")
-    code = visitors.code("ours")
-    for _ in range(MOST_CODES):
-        visitors.code("theirs")
-    own = visitors.enter(code)
-    assert own is not None
-    for _ in range(MOST):
-        entered(visitors)
-    visitor = visitors.admit("GET", headers(own))
+    own = visitors.code("ours")
+    codes = [visitors.code("theirs") for _ in range(MOST_CODES + 1)]
+    assert visitors.enter(codes[0]) is None
+    assert visitors.enter(codes[1]) is not None
+    visit = visitors.enter(own)
+    assert visit is not None
+    visitor = visitors.admit("GET", headers(visit))
     assert visitor is not None
     assert visitor.is_own
+
+
+def test_a_browser_stays_in_for_thirty_days_wherever_the_seal_is_the_same() -> None:
+    now = 1e9
+    before, after = (Visitors(seal="ours", clock=lambda: now) for _ in range(2))
+    visit = entered(before)
+    assert after.admit("GET", headers(visit))
+    assert not Visitors(seal="theirs").admit("GET", headers(visit))
+    assert not Visitors().admit("GET", headers(visit))
+    now += VISIT_S - 1
+    assert after.admit("GET", headers(visit))
+    now += 2
+    assert not after.admit("GET", headers(visit))
+
+
+def test_a_visit_says_nothing_that_is_not_sealed() -> None:
+    visitors = Visitors(seal="ours", clock=lambda: 1e9)
+    cookie, key = entered(visitors)
+    kind, until, nonce = cookie.split(".")
+    assert kind == "other"
+    for forged in (
+        f"own.{until}.{nonce}",
+        f"other.{int(until) + 1}.{nonce}",
+        f"{cookie}x",
+        "",
+        "own",
+        "own.9e9.x",
+        "é",
+    ):
+        assert not visitors.admit("GET", headers(Visit(forged, key)))
+        assert not visitors.admit("GET", headers(Visit(forged, "é")))
 
 
 def test_a_browser_sends_cookie_and_key_of_one_visit() -> None:

@@ -289,8 +289,8 @@ def _examined(root: str, agent: str, online: bool) -> list[Finding]:
 def web(ctx: click.Context, port: int | None, no_browser: bool) -> None:
     """Open the page of this memory in your browser; it is served in the background if it is not yet.
 
-    The page is let in by a code that works once. `commonplace serve stop` ends the server, and with it what
-    lets the browser in.
+    The page is let in by a code that works once, and this browser for thirty days, so that a bookmark works.
+    `commonplace serve stop` ends the server, `serve --new-token` what let browsers in.
     """
     from commonplace.servers import daemon
 

@@ -132,7 +132,9 @@ def serve(
         allowed = Access(token, access.names(address.hosts), beyond)
         _log(record)
         service.warm_soon()
-        pages = site.build(service, examine=examine, cookie=f"commonplace-{port}", key=running.key)
+        own_key = access.own_token(workspace.state / "visits.key")
+        seal = "\n".join([own_key.reveal(), token.reveal(), service.agent])
+        pages = site.build(service, examine=examine, cookie=f"commonplace-{port}", key=running.key, seal=seal)
         below = programs.routes(
             served.services, served.handlers, lambda by_hand: server.end() if by_hand else None, idles=False
         )

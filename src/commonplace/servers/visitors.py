@@ -1,7 +1,10 @@
-"""Browsers that are let in by a code that works once, with a cookie and a key until the server ends.
+"""Browsers that are let in by a code that works once, with a cookie and a key, for thirty days.
 
 A program with the token of the server can make a code. With the server's own key as well, which lies with the
 user's settings, it is a program of the user: the browser that it lets in may reach beyond the workspace.
+
+A cookie says for whom and until when it is, and its key is an HMAC-SHA256 of it (RFC 2104) that only a server
+of this workspace can make, for one agent and one token. So a bookmark outlives the server.
 
 A browser sends a cookie to every port of a host, also to the server of another user at 127.0.0.1. So the
 cookie is not enough: the key, which pages keep in storage of one port (localStorage) and send in a header,
@@ -11,6 +14,7 @@ must come with it. No page of another origin can read the key or send that heade
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 import threading
 import time
@@ -20,7 +24,9 @@ from commonplace.base.tuples import NamedTuple
 
 KEY = "x-commonplace-key"
 CODE_S = 120.0  # a browser starts in less
-MOST_CODES, MOST = 16, 64  # codes that wait, and browsers that are in, at once, of either kind
+VISIT_S = 30 * 86_400  # seconds that a browser is in
+MOST_CODES = 16  # that wait at once, of either kind
+Clock = Callable[[], float]
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -39,9 +45,8 @@ class Code(NamedTuple):
 
 
 class Visitor(NamedTuple):
-    """A browser that is in: the digest of its key, and whether a program of the user let it in."""
+    """A browser that is in: whether a program of the user let it in."""
 
-    key: bytes
     is_own: bool
 
 
@@ -49,19 +54,21 @@ class Visitors:
     """The browsers of one server; safe from any thread."""
 
     def __init__(
-        self, cookie: str = "commonplace", key: str = "", clock: Callable[[], float] = time.monotonic
+        self, cookie: str = "commonplace", key: str = "", seal: str = "", clock: Clock = time.time
     ) -> None:
-        """`cookie` is its name, one for each server of a host; `key` is the server's own."""
+        """Take the name of the cookie (one a server of a host), the server's key, and the seal of visits."""
         self.cookie, self.key = cookie, key or secrets.token_urlsafe(32)
+        self._seal = (seal or secrets.token_urlsafe(32)).encode()
         self._clock, self._lock = clock, threading.Lock()
         self._codes: dict[bytes, Code] = {}  # by their digests
-        self._visits: dict[bytes, Visitor] = {}  # by digests of cookies
 
     def code(self, key: str = "") -> str:
         """Return a new code, which lets one browser in; that of a program of the user's for our own key."""
         code, is_own = secrets.token_urlsafe(24), secrets.compare_digest(_digest(key), _digest(self.key))
         with self._lock:
-            _make_room(self._codes, MOST_CODES, is_own)
+            same = [digest for digest, one in self._codes.items() if one.is_own == is_own]
+            if len(same) >= MOST_CODES:  # of one kind: a token alone ends no code of the user's own
+                del self._codes[same[0]]
             self._codes[_digest(code)] = Code(self._clock() + CODE_S, is_own)
         return code
 
@@ -71,10 +78,9 @@ class Visitors:
             found = self._codes.pop(_digest(code), None)
             if found is None or found.until < self._clock():
                 return None
-            visit = Visit(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-            _make_room(self._visits, MOST, found.is_own)
-            self._visits[_digest(visit.cookie)] = Visitor(_digest(visit.key), found.is_own)
-        return visit
+        kind, until = "own" if found.is_own else "other", int(self._clock() + VISIT_S)
+        cookie = f"{kind}.{until}.{secrets.token_urlsafe(32)}"
+        return Visit(cookie, self._sign(cookie))
 
     def admit(self, method: str, headers: Mapping[str, str]) -> Visitor | None:
         """Return the browser that sends a request; None if it is not admitted, or another's page sends it.
@@ -83,11 +89,14 @@ class Visitors:
         """
         pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
         cookie = next((value for name, _, value in pairs if name == self.cookie), "")
-        with self._lock:
-            visitor = self._visits.get(_digest(cookie))
-        if visitor is None or not secrets.compare_digest(visitor.key, _digest(headers.get(KEY, ""))):
+        kind, _, rest = cookie.partition(".")
+        is_signed = hmac.compare_digest(self._sign(cookie).encode(), headers.get(KEY, "").encode())
+        if not is_signed or int(rest.partition(".")[0]) < self._clock():
             return None
-        return visitor if method in _SAFE or is_own_page(headers) else None
+        return Visitor(kind == "own") if method in _SAFE or is_own_page(headers) else None
+
+    def _sign(self, cookie: str) -> str:
+        return hmac.new(self._seal, cookie.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
@@ -98,10 +107,3 @@ def is_own_page(headers: Mapping[str, str]) -> bool:
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _make_room(held: dict[bytes, Code] | dict[bytes, Visitor], most: int, is_own: bool) -> None:
-    """Drop the oldest of a kind if there are too many: the token alone ends no visit of the user's own."""
-    same = [digest for digest, one in held.items() if one.is_own == is_own]
-    for digest in same[: max(0, len(same) + 1 - most)]:
-        del held[digest]

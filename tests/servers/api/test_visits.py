@@ -19,7 +19,7 @@ def browser(api: Api) -> dict[str, Any]:
     status, answer, headers = enter(api, api.post("/api/codes")["code"])
     assert status == 200
     cookie, *about = headers["set-cookie"].split("; ")
-    assert about == ["Path=/api", "HttpOnly", "SameSite=Strict"]
+    assert about == ["Path=/api", "Max-Age=2592000", "HttpOnly", "SameSite=Strict"]
     return {
         "authorization": None, "cookie": cookie, "x_commonplace_key": answer["key"],
         "origin": f"http://127.0.0.1:{api.server.port}",

@@ -33,9 +33,10 @@ def build(
     examine: Examine = lambda online: (),
     cookie: str = "commonplace",
     key: str = "",
+    seal: str = "",
 ) -> Site:
     """Make it for a memory; see `routes.build` and `Visitors`."""
-    visitors, feed = Visitors(cookie, key), events.Feed(service)
+    visitors, feed = Visitors(cookie, key, seal), events.Feed(service)
     below = routes.build(service, visitors, examine=examine, described={events.PATH: events.described()})
     listen = Route(events.PATH, feed.serve, methods=["GET"])
     return Site([listen, *below, *page.build()], [VISITS, *page.files()], visitors, feed)

@@ -6,7 +6,7 @@ from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation, Reply
 from commonplace.servers.api.schema import answer, record, text
-from commonplace.servers.visitors import CODE_S, KEY
+from commonplace.servers.visitors import CODE_S, KEY, VISIT_S
 
 VISITS = "/api/visits"
 
@@ -26,8 +26,8 @@ def _enter(call: Call) -> object:
             message("visit.code", "this code is used or too old"),
             message("visit.again", "`commonplace web` opens the page with another"),
         )
-    cookie = f"{call.visitors.cookie}={visit.cookie}; Path=/api; HttpOnly; SameSite=Strict"
-    return Reply({"key": visit.key}, headers={"set-cookie": cookie})
+    cookie = f"{call.visitors.cookie}={visit.cookie}; Path=/api; Max-Age={VISIT_S}"
+    return Reply({"key": visit.key}, headers={"set-cookie": f"{cookie}; HttpOnly; SameSite=Strict"})
 
 
 OPERATIONS = (

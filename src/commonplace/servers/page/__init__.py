@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -48,11 +47,7 @@ def files() -> dict[str, tuple[bytes, str]]:
 
 def build() -> list[BaseRoute]:
     """Make the routes of the page, one for each file; without other paths, no path leads out."""
-    return [Route(path, _answering(*file), methods=["GET"]) for path, file in files().items()]
-
-
-def _answering(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        return Response(data, headers={**HEADERS, "content-type": kind})
-
-    return answer
+    return [
+        Route(path, Response(data, headers={**HEADERS, "content-type": kind}), methods=["GET"])
+        for path, (data, kind) in files().items()
+    ]
