@@ -164,11 +164,9 @@ class Planner:
         return self.plan(request.messages[-1].content)
 
     def plan(self, prompt: str) -> str:
-        """Plan for the words of a prompt, leave what is refused, and verify everything."""
+        """Plan for the words of a prompt, and verify everything."""
         if "<questions>" in prompt:
             return verifier.answer(prompt)
-        if "<refused>" in prompt:
-            return answer([])
         page = read(prompt)
         found = honest(page)
         if self._rng:

@@ -110,7 +110,7 @@ def consolidate(
 
 def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
     """Consolidate, ask before proposals are written, and return the outcome."""
-    from commonplace.upkeep.consolidation import consolidate
+    from commonplace.upkeep.consolidation import consolidate, run
 
     llm = session.language_model(memory)
     done = consolidate(memory, llm, days=days, dry_run=dry_run, accept=accept)
@@ -126,7 +126,7 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
         if not (asks and click.confirm("Write this?", default=False, err=True)):
             session.note("nothing was written; `commonplace consolidate --accept` writes it")
             return done
-        done = consolidate(memory, None, days=days, accept=True, preview=done)
+        done = run.accept(memory, done, range(len(done.accepted)))
     if done.run is not None:
         session.note(f"written as {done.run.id}; `commonplace undo` takes it back")
     return done
@@ -162,8 +162,6 @@ def _remarks(done: Consolidation) -> Iterator[str]:
 
 def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
     """Yield a line on statements left out; `planned` if a language model is set."""
-    from commonplace.upkeep.consolidation.run import UNCHANGED
-
     if done.left_out:
         yield f"{done.left_out} of {done.candidates} statements did not fit into llm.input_tokens"
     if done.candidates and not planned:
@@ -171,7 +169,7 @@ def _left(done: Consolidation, *, planned: bool) -> Iterator[str]:
         set_one = "set one with `commonplace models use --llm PROVIDER/MODEL`"
         yield f"no language model is set, and {waiting} for one; {set_one}"
     elif not done.diff:
-        yield UNCHANGED if done.unchanged else "nothing to do"
+        yield "nothing to do"
 
 
 def _proposed(one: Accepted) -> str:

@@ -13,7 +13,7 @@ from commonplace.types.events import Call, Turn
 
 TURN_TOKENS = 800  # of one turn in a text; of a longer one beginning and end are shown
 GAP = "[…]"
-_FRAMES = "conversation|note|earlier|memory|statements|questions|refused|observation"
+_FRAMES = "conversation|note|earlier|memory|statements|questions|observation"
 _FRAME = re.compile(rf"<(?=\s*/?\s*(?:{_FRAMES})\b)", re.IGNORECASE)
 # Arguments that say what a call is about, those first that say it best.
 _TELLING = (

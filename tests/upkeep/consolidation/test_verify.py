@@ -117,37 +117,6 @@ def test_a_dated_plan_ends_by_itself(memory: Memory, ends: str, comment: str) ->
     assert [item.operation.op for item in later.accepted] == (["expire"] if comment else [])
 
 
-def test_what_is_refused_goes_back_once_with_its_reason(memory: Memory) -> None:
-    prompts: list[str] = []
-
-    def rule(request: Request) -> str:
-        if request.purpose == verify.PURPOSE:
-            return verifier.yes(request)
-        prompts.append(request.messages[-1].content)
-        wrong = add(6, "Reviews take at most two days, and Noor counts them.")
-        return plans.answer([add(6, LIGHT)] if verifier.is_again(request) else [wrong])
-
-    done = consolidate(memory, Client(FakeModel(rule)), now=plans.NOW)
-    assert len(prompts) == 2
-    assert "refused: not supported: " in prompts[1]
-    assert (texts(done), done.rejected) == ([LIGHT], ())
-
-
-def test_nothing_is_asked_again_as_long_as_nothing_changes(memory: Memory) -> None:
-    asked: list[Request] = []
-
-    def rule(request: Request) -> str:
-        asked.append(request)
-        return verifier.NOTHING
-
-    assert not consolidate(memory, Client(FakeModel(rule)), now=plans.NOW).unchanged
-    assert consolidate(memory, Client(FakeModel(rule)), now=plans.NOW).unchanged
-    assert len(asked) == 1
-    (memory.workspace.root / DAY).write_text(NOTE + "- Ula plays chess.\n")
-    assert not consolidate(memory, Client(FakeModel(rule)), now=plans.NOW).unchanged
-    assert len(asked) == 2
-
-
 def test_a_plan_is_never_that_of_another_second(memory: Memory) -> None:
     from datetime import timedelta
 

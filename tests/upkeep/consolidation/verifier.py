@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from commonplace.providers.llm.base import Request
-from commonplace.upkeep.consolidation import plan, verify
+from commonplace.upkeep.consolidation import verify
 
 _QUESTION = re.compile(r"^(\d+)\. statement: (.*)\n   source \([^\n]*?\): (.*)", re.MULTILINE)
 NOTHING = '{"operations": []}'
@@ -35,18 +35,11 @@ def answer(prompt: str, judge: Callable[[str, str], dict[str, Any]] = lambda sta
 
 
 def scripted(answer: str | Planner, verified: Planner = yes) -> Planner:
-    """A model that answers the plan, leaves what is refused, and verifies."""
+    """A model that answers the plan, and verifies."""
 
     def rule(request: Request) -> Any:
         if request.purpose == verify.PURPOSE:
             return verified(request)
-        if is_again(request):
-            return NOTHING
         return answer if isinstance(answer, str) else answer(request)
 
     return rule
-
-
-def is_again(request: Request) -> bool:
-    """Whether a model is asked for what was refused."""
-    return request.purpose == plan.PURPOSE and any(one.role == "assistant" for one in request.messages)

@@ -18,7 +18,7 @@ from unicodedata import category
 
 from commonplace.base.messages import message
 from commonplace.language import compare, lexicon, rules
-from commonplace.markdown import comments
+from commonplace.markdown import comments, metadata
 from commonplace.markdown.references import parse_reference
 from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
@@ -130,7 +130,8 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
     """Check operations against the present page, the best supported first: a limit keeps them."""
     done = Checked()
     entries = list(ground.page.labelled)
-    standing = _Standing(entries, len(entries) // plan_share(ground))
+    # Before the model gave verdicts all entries may be touched.
+    standing = _Standing(entries, len(entries) // (1 if ground.verdicts is None else SHARE))
     for number, operation in enumerate(_ordered(operations, ground)):
         try:
             if number >= plan.MOST_OPERATIONS:
@@ -148,19 +149,13 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
 
 
 def _ordered(operations: Sequence[Operation], ground: Ground) -> list[Operation]:
-    """The operations that touch entries by their support, the newest first, and then the others."""
+    """The operations that touch entries by the number of their sources, and then the others."""
 
-    def worth(operation: Operation) -> tuple[int, str]:
-        known = [ground.sources[label] for label in operation.sources if label in ground.sources]
-        return len(known), max((source.day.isoformat() for source in known), default="")
+    def worth(operation: Operation) -> tuple[bool, int]:
+        known = [label for label in operation.sources if label in ground.sources]
+        return operation.op in plan.TOUCHING, len(known) * (operation.op in plan.TOUCHING)
 
-    touching = sorted((o for o in operations if o.op in plan.TOUCHING), key=worth, reverse=True)
-    return [*touching, *(o for o in operations if o.op not in (*plan.TOUCHING, "keep"))]
-
-
-def plan_share(ground: Ground) -> int:
-    """Return n: one in n entries may be touched; 1 (all) before the model gave verdicts."""
-    return SHARE if ground.verdicts is not None else 1
+    return sorted((one for one in operations if one.op != "keep"), key=worth, reverse=True)
 
 
 def _checked(operation: Operation, ground: Ground, standing: _Standing, asked: list[Question]) -> Accepted:
@@ -353,13 +348,10 @@ def _check_replaced(item: Accepted) -> None:
 
 def _is_older(sources: Sequence[Source], target: Entry) -> bool:
     """Return True if no source is later than an entry: by the day, and within a note by the line."""
-    newest = max(source.day for source in sources).isoformat()
-    if newest != target.since:
-        return newest < target.since
     known = [parse_reference(label) for label in comments.sources(target.statement.said)]
-    last = {one.path: max(other.first for other in known if other.path == one.path) for one in known}
-    of_day = [parse_reference(source.label) for source in sources if source.day.isoformat() == newest]
-    return all(one.first <= last.get(one.path, 0) for one in of_day)
+    last = max((one.first for one in known if metadata.date_of(one.path) == target.since), default=0)
+    newest = max((source.day.isoformat(), source.statement.first) for source in sources)
+    return newest <= (target.since, last)
 
 
 def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:

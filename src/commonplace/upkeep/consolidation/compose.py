@@ -7,86 +7,100 @@ under the cap is moved to the archive, under the same heading and with its comme
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 
-from commonplace.markdown import comments, references, statements, structure
+from commonplace.markdown import comments, references, statements
 from commonplace.markdown.document import Document, Edit, Strike
+from commonplace.types import Statement, cite
 from commonplace.upkeep.consolidation import page as pages
 from commonplace.upkeep.consolidation.checks import Accepted
 from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.sources import Moves
 
 ARCHIVE = "memory/archive.md"
-ARCHIVE_TITLE = "# Archive"
+TITLE, ARCHIVE_TITLE = "# Memory", "# Archive"
 AGENT = "consolidate"
-_PENDING = "cp-pending-"
-_PLACE = re.compile(rf"to=({_PENDING}\d{{1,9}}) ")
 _BOX = re.compile(r"\A\[[ xX]\][ \t]+")
 
 
 @dataclass(slots=True)
 class Draft:
-    """The two files while they are composed; `path` is that of long-term memory.
+    """The two files while they are composed.
 
+    `now` are the present lines of the lines of long-term memory as it was, None where they are gone.
     `archived` are the texts that were moved, `left_out` the operations whose entry does not fit any more,
     `lost` those whose entry would not stand under its section.
     """
 
-    path: str
-    memory: str
-    archive: str
-    known: tuple[str, Page] | None = None  # a text of long-term memory, and its entries
+    memory: Document
+    archive: Document
+    now: list[int | None] = field(default_factory=list)
     archived: list[str] = field(default_factory=list)
     left_out: list[Accepted] = field(default_factory=list)
     lost: list[Accepted] = field(default_factory=list)
 
     def page(self) -> Page:
-        """The entries of long-term memory as they stand now."""
-        if self.known is None or self.known[0] != self.memory:
-            self.known = self.memory, pages.read(self.memory, self.path)
-        return self.known[1]
+        """Read the entries of long-term memory as they stand now, and count lines from here on."""
+        self.now = [*range(1, len(self.memory.lines) + 1)]
+        return pages.read(self.memory.text, self.memory.path)
 
-    def moved(self, path: str, moved: Callable[[int], str | None]) -> None:
-        """Let the references of both files follow lines that were moved."""
-        self.memory = references.shifted(self.memory, {path: moved})
-        self.archive = references.shifted(self.archive, {path: moved})
+    def line(self, line: int) -> int:
+        """Return the present line of a line that is still there."""
+        return self.now[line - 1] or line
+
+    def statement(self, was: Statement) -> Statement:
+        """Return a statement of long-term memory as it stands now."""
+        first = self.line(was.first)
+        return next(one for one in self.memory.statements if one.first == first)
+
+    def take(self, made: Edit, archived: Mapping[int, str] | None = None) -> None:
+        """Take over an edit of one file, and let the references of both follow.
+
+        `archived` are the places in the archive of lines that were moved there.
+        """
+        path, follower = made.document.path, made.follower(made.document.path)
+        maps = {path: lambda line: (archived or {}).get(line) or follower(line)}
+        if path == self.memory.path:
+            self.memory = made.document
+            self.now = [line and made.moved(line) for line in self.now]
+        else:
+            self.archive = made.document
+        self.memory, self.archive = self.memory.follow(maps), self.archive.follow(maps)
 
 
 def compose(
-    path: str,
-    memory: str,
-    archive: str,
+    memory: Document,
+    archive: Document,
     accepted: Sequence[Accepted],
     *,
     today: date,
     most_chars: int,
-    moves: Mapping[int, Mapping[str, str]],
-    page: Page | None = None,
+    moves: Moves,
 ) -> Draft:
     """Carry out the accepted operations within the cap; leave out additions that do not fit, the last first.
 
     A text that cannot be read back as it was to be written is left out as well. `moves` are references of
-    entries, by line, to be rewritten; `page` is the parsed `memory`, if known.
+    entries to lines that stand elsewhere now.
     """
     items = list(accepted)
     left_out: list[Accepted] = []
     lost: list[Accepted] = []
     while True:
-        draft = Draft(
-            path, _with_moves(memory, moves), archive, (memory, page) if page else None,
-            left_out=left_out, lost=lost,
-        )  # fmt: skip
-        _carry_out(draft, items, today)
+        draft = Draft(_with_moves(memory, moves), archive, left_out=left_out, lost=lost)
+        draft.now = [*range(1, len(draft.memory.lines) + 1)]
+        for item in items:
+            _carry_out(draft, item, today)
         if unread := _unread(draft, items):
             lost += unread
             items = [item for item in items if item not in unread]
             continue
         written = [item for item in items if item.text]
         _within_cap(draft, most_chars, {item.text for item in written})
-        if len(draft.memory) <= most_chars or not written:
+        if len(draft.memory.text) <= most_chars or not written:
             return draft
         left_out.append(written[-1])
         items = [item for item in items if item is not written[-1]]
@@ -110,83 +124,47 @@ def _unread(draft: Draft, accepted: Sequence[Accepted]) -> list[Accepted]:
     return unread
 
 
-def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
+def _with_moves(memory: Document, moves: Moves) -> Document:
     """Rewrite references of entries whose sources stand elsewhere now."""
-    if not moves:
-        return memory
-    lines = list(Document.of(memory).lines)
-    for number, told in moves.items():
-        for old, new in told.items():
-            marks = [comments.of_marks(from_=comments.of_sources([reference])) for reference in (old, new)]
-            written, fresh = (mark.removeprefix("<!-- cp: from=").removesuffix(" -->") for mark in marks)
-            lines[number - 1] = lines[number - 1].replace(written, fresh)
-    return "".join(lines)
+    lines = list(memory.lines)
+    for number, moved in moves.items():
+        for path, places in moved.items():
+            maps = {path: partial(_cited, path, places)}
+            lines[number - 1] = references.shifted(lines[number - 1], maps)
+    return memory.with_text("".join(lines)) if moves else memory
 
 
-def _carry_out(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
-    """Strike what is replaced, merged or over, put what takes its place right below it, and add the rest."""
-    strikes: list[Strike] = []
-    added: dict[int, list[str]] = {}  # below which line of before
-    places: dict[str, int] = {}
-    for number, item in enumerate(accepted):
-        if item.operation.op == "add":
-            continue
-        first = item.targets[0].statement
-        for target in item.targets:
-            to = f"{_PENDING}{number}" if target is not item.targets[0] else ""
-            strikes.append(Strike(target.statement, today.isoformat(), "agent", AGENT, to))
-        if item.operation.op != "expire":
-            added[first.end] = statements.entry_like(
-                first, item.text, since=_since(item), from_=_references(item, draft.path)
-            )
-            added[first.end][0] += _until(item)
-            if not structure.ITEM.match(added[first.end][0]):
-                added[first.end].insert(0, "")  # or both were one paragraph
-            places[f"{_PENDING}{number}"] = first.end
-    struck = Document.of(draft.memory, draft.path).strike_all(strikes).document
-    _insert(draft, struck.lines, added, places)
-    for item in accepted:
-        if item.operation.op == "add":
-            _add(draft, item)
+def _cited(path: str, places: Mapping[int, int], line: int) -> str:
+    now = places.get(line, line)
+    return cite(path, now, now)
 
 
-def _insert(
-    draft: Draft, lines: Sequence[str], added: Mapping[int, list[str]], places: Mapping[str, int]
-) -> None:
-    """Put entries below their lines, and let every reference follow."""
-    ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    text: list[str] = []
-    now: dict[int, int] = {}
-    stands: dict[int, int] = {}
-    for number, line in enumerate(lines, 1):
-        now[number] = len(text) + 1
-        text.append(line)
-        if number in added:
-            if not text[-1].endswith(("\n", "\r")):
-                text[-1] += ending
-            stands[number] = len(text) + 1 + (not added[number][0])
-            text += [f"{entry}{ending}" for entry in added[number]]
-    draft.memory = "".join(text)
-    draft.moved(draft.path, lambda line: f"{draft.path}#L{now[line]}" if line in now else None)
-    draft.memory = _PLACE.sub(
-        lambda found: f"to={draft.path}#L{stands[places[found[1]]]} " if found[1] in places else found[0],
-        draft.memory,
-    )
+def _carry_out(draft: Draft, item: Accepted, today: date) -> None:
+    """Put an entry at the end of its section, or right below what it replaces, which is struck."""
+    since, until = _since(item), f" <!-- valid-until: {item.until} -->" if item.until else ""
+    if item.operation.op == "add":
+        mark = comments.of_marks(since=since, from_=comments.of_sources(_labels(item)))
+        memory = _titled(draft.memory, TITLE)
+        draft.take(memory.insert(f"- {item.text} {mark}{until}", heading=item.section))
+        return
+    place = ""
+    if item.text:
+        first = draft.statement(item.targets[0].statement)
+        entry = statements.entry_like(first, item.text, since=since, from_=_references(draft, item))
+        made = draft.memory.insert_after(
+            replace(first, last=first.end), "\n".join([entry[0] + until, *entry[1:]])
+        )
+        draft.take(made)
+        place = cite(draft.memory.path, made.lines[0], made.lines[0])
+    strikes = [
+        Strike(draft.statement(target.statement), today.isoformat(), "agent", AGENT, place if number else "")
+        for number, target in enumerate(item.targets)
+    ]
+    draft.take(draft.memory.strike_all(strikes))
 
 
-def _add(draft: Draft, item: Accepted) -> None:
-    """Put an entry at the end of its section."""
-    mark = comments.of_marks(since=_since(item), from_=comments.of_sources(_labels(item))) + _until(item)
-    before = draft.memory or "# Memory\n"
-    made = Document.of(before, draft.path).insert(f"- {item.text} {mark}", heading=item.section)
-    draft.memory = made.document.text
-    _follow(draft, draft.path, made)
-
-
-def _follow(draft: Draft, path: str, made: Edit) -> None:
-    """Let references follow the lines below what was inserted into a file."""
-    if made.places and made.places[-1] != len(made.places):
-        draft.moved(path, made.follower(path))
+def _titled(document: Document, title: str) -> Document:
+    return document if document.text else document.with_text(f"{title}\n")
 
 
 def _since(item: Accepted) -> str:
@@ -196,21 +174,17 @@ def _since(item: Accepted) -> str:
     return min((target.since for target in item.targets if target.since), default="")
 
 
-def _until(item: Accepted) -> str:
-    """The last day that an entry matters, as its comment says so."""
-    return f" <!-- valid-until: {item.until} -->" if item.until else ""
-
-
 def _labels(item: Accepted) -> list[str]:
     return [source.label for source in item.sources]
 
 
-def _references(item: Accepted, path: str) -> list[str]:
+def _references(draft: Draft, item: Accepted) -> list[str]:
     """Return a new entry's sources; for a merge also those of the merged entries, or these entries."""
     found = _labels(item)
     if item.operation.op == "merge":
         for target in item.targets:
-            found += comments.sources(target.statement.said) or [f"{path}#L{target.statement.first}"]
+            own = draft.line(target.statement.first)
+            found += comments.sources(target.statement.said) or [cite(draft.memory.path, own, own)]
     return list(dict.fromkeys(found))
 
 
@@ -219,26 +193,13 @@ def _references(item: Accepted, path: str) -> list[str]:
 
 def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
     """Move entries to the archive until the file fits or has no more movable entries."""
-    if len(draft.memory) <= most_chars:
+    if len(draft.memory.text) <= most_chars:
         return
     page = draft.page()
-    lines = Document.of(draft.memory).lines
-    gone: set[int] = set()
-    above, below = list(range(-1, len(lines) + 1)), list(range(1, len(lines) + 3))  # lines that stay
-    left = len(draft.memory)
-    moved: list[Entry] = []
     for entry in _least(page, new):
-        if left <= most_chars:
+        if len(draft.memory.text) <= most_chars:
             break
-        first, last = entry.statement.first, entry.statement.end
-        own = [*range(first, last + 1), *_spare_blank(lines, above[first], below[last])]
-        for number in own:
-            left -= len(lines[number - 1])
-            below[above[number]], above[below[number]] = below[number], above[number]
-        gone.update(own)
-        moved.append(entry)
-    if moved:
-        _archive(draft, page, lines, gone, moved)
+        _archive(draft, entry, page.sections.get(entry.section))
 
 
 def _least(page: Page, new: set[str]) -> list[Entry]:
@@ -256,49 +217,17 @@ def _worth(entry: Entry) -> tuple[int, str]:
     return int(entry.statement.said.get("importance", "5")), entry.since
 
 
-def _archive(draft: Draft, page: Page, lines: Sequence[str], gone: set[int], moved: Sequence[Entry]) -> None:
-    """Move the lines of entries, with their comments, under the same headings of the archive."""
-    groups: dict[str | None, list[Entry]] = {}
-    for entry in moved:
-        groups.setdefault(page.sections.get(entry.section), []).append(entry)
-    places: dict[int, int] = {}  # lines of the archive, by those that they were
-    for heading, group in groups.items():
-        block, own = _block(lines, group)
-        before = draft.archive or f"{ARCHIVE_TITLE}\n"
-        made = Document.of(before, ARCHIVE).insert("\n".join(block), heading=heading)
-        draft.archive, at = made.document.text, made.lines[0]
-        places = {line: made.moved(place) or place for line, place in places.items()}
-        _follow(draft, ARCHIVE, made)
-        places |= {line: at + place for line, place in own.items()}
-    draft.memory = "".join(line for number, line in enumerate(lines, 1) if number not in gone)
-    order = sorted(gone)
-
-    def now(line: int) -> str:
-        if line in places:
-            return f"{ARCHIVE}#L{places[line]}"
-        return f"{draft.path}#L{line - bisect_left(order, line)}"
-
-    draft.moved(draft.path, now)
-    draft.archived += [entry.text for entry in moved]
-
-
-def _block(lines: Sequence[str], group: Sequence[Entry]) -> tuple[list[str], dict[int, int]]:
-    """The lines of entries as they are archived, and the place of each line among them."""
-    block: list[str] = []
-    places: dict[int, int] = {}
-    for entry in group:
-        first, last = entry.statement.first, entry.statement.end
-        if block and not (structure.ITEM.match(lines[first - 1]) and structure.ITEM.match(block[0])):
-            block.append("")
-        places |= {number: len(block) + number - first for number in range(first, last + 1)}
-        block += [line.rstrip("\r\n") for line in lines[first - 1 : last]]
-    return block, places
-
-
-def _spare_blank(lines: Sequence[str], above: int, below: int) -> list[int]:
-    """The blank line that goes with those of an entry, so that no two are left where there was one."""
-    if above < 1 or lines[above - 1].strip():
-        return []
-    if below > len(lines):
-        return [above]
-    return [] if lines[below - 1].strip() else [below]
+def _archive(draft: Draft, entry: Entry, heading: str | None) -> None:
+    """Move the lines of an entry, with their comments, under the same heading of the archive."""
+    first = draft.line(entry.statement.first)
+    lines = range(first, first + entry.statement.end - entry.statement.first + 1)
+    bare = draft.memory.bare
+    block = "\n".join(bare[first - 1 : lines[-1]])
+    made = _titled(draft.archive, ARCHIVE_TITLE).insert(block, heading=heading)
+    draft.take(made)
+    at = made.lines[0] - first
+    # No two blank lines are left where there was one.
+    blank = not any(map(str.strip, [*bare[first - 2 : first - 1], *bare[lines[-1] : lines[-1] + 1]]))
+    gone = [*lines, *([first - 1] if blank and first > 1 else [])]
+    draft.take(draft.memory.delete(gone), {line: cite(ARCHIVE, at + line, at + line) for line in lines})
+    draft.archived.append(entry.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
@@ -173,18 +172,12 @@ def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 def find_again(then: Page, now: Page) -> dict[str, Entry]:
-    """Return the present entries for the labels of an earlier page, matched by their words."""
-    if then is now:
-        return {entry.label: entry for entry in now.labelled}
+    """Return the present entries for the labels of an earlier page, matched by their words in order."""
+    left = now.labelled
     found: dict[str, Entry] = {}
-    same: dict[tuple[str, str], list[Entry]] = {}
-    for other in now.labelled:
-        same.setdefault((other.text, other.section), []).append(other)
     for entry in then.labelled:
-        others = same.get((entry.text, entry.section), [])
-        at = bisect_left(others, entry.statement.first, key=lambda other: other.statement.first)
-        if near := others[max(0, at - 1) : at + 1]:
-            nearest = min(near, key=lambda other: abs(other.statement.first - entry.statement.first))
-            found[entry.label] = nearest
-            others.remove(nearest)
+        said = entry.text, entry.section
+        if same := next((other for other in left if (other.text, other.section) == said), None):
+            found[entry.label] = same
+            left.remove(same)
     return found

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from commonplace.base.tokens import about
-from commonplace.language import compare
+from commonplace.language import compare, stopwords
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Message
 from commonplace.upkeep import dialogue, prose
@@ -165,19 +162,6 @@ def ask(llm: Llm, messages: Sequence[Message], settings: Consolidate) -> list[Op
     return read(completion.data)
 
 
-def again(
-    asked: Question, operations: Sequence[Operation], rejected: Sequence[tuple[Operation, str]]
-) -> tuple[Message, ...]:
-    """Return the messages that ask a model once more: its plan, and why parts of it are refused."""
-    told = [
-        f"- {json.dumps(asdict(operation), ensure_ascii=False)}\n  refused: {reason}"
-        for operation, reason in rejected
-    ]
-    answer = json.dumps({"operations": [asdict(one) for one in operations]}, ensure_ascii=False)
-    (further,) = prompting.load("consolidate-again").messages(refused=dialogue.unframed("\n".join(told)))
-    return (*asked.messages, Message("assistant", answer), further)
-
-
 def read(data: object) -> list[Operation]:
     """Return the operations of an answer that fits the schema; empty for any other."""
     operations = data.get("operations") if isinstance(data, dict) else None
@@ -198,11 +182,6 @@ def read(data: object) -> list[Operation]:
 
 # --- without a model ----------------------------------------------------------------------------------------
 
-# Characters of entries that are compared at most: all that a page of some hundreds holds, each with each.
-_MOST_COMPARED = 5_000_000
-_MOST_CHARS = 1 << 18  # of the entries that are compared: no page that somebody reads has more
-_GLANCE = 10  # what it counts to see that two cannot be the same
-
 
 def ended(page: Page, today: date) -> list[Operation]:
     """Propose the ends of entries whose `valid-until` has passed."""
@@ -219,71 +198,18 @@ def is_over(entry: Entry, today: date) -> bool:
 
 
 def proposals(page: Page, today: date) -> list[Operation]:
-    """Propose the ends of what is over, and merges of near-duplicates, in the order of the entries."""
+    """Propose the ends of what is over, and merges of entries with the same words, in their order."""
     operations = ended(page, today)
     over = {operation.targets[0] for operation in operations}
-    free = [entry for entry in page.labelled if entry.may_be_touched and entry.label not in over]
-    merged: set[str] = set()
-    alike = _Alike(_compared(free))
-    for number, entry in enumerate(alike.entries):
-        if entry.label in merged:
-            continue
-        group = [entry, *(other for other in alike.behind(number) if other.label not in merged)]
+    groups: dict[object, list[Entry]] = {}
+    for entry in page.labelled:
+        if entry.may_be_touched and entry.label not in over:
+            said = compare.read(entry.text)
+            words = tuple(word for word in said.tokens if word not in stopwords.ENGLISH)
+            groups.setdefault((entry.section, said.signs, words), []).append(entry)
+    for group in groups.values():
         if len(group) > 1:
-            labels = tuple(other.label for other in group)
-            merged.update(labels)
-            text = max((other.text for other in group), key=len)
+            text = max((entry.text for entry in group), key=len)
+            labels = tuple(entry.label for entry in group)
             operations.append(Operation("merge", labels, text=text, reason="say the same"))
     return operations
-
-
-def uncompared(page: Page) -> int:
-    """How many entries, the last ones of a page that is too long, are not compared with the others."""
-    free = [entry for entry in page.labelled if entry.may_be_touched]
-    return len(free) - len(_compared(free))
-
-
-def _compared(entries: Sequence[Entry]) -> Sequence[Entry]:
-    sizes = list(accumulate(len(entry.text) for entry in entries))
-    return entries[: bisect_right(sizes, _MOST_CHARS)]
-
-
-class _Alike:
-    """Entries of a page by what is the same in any two that say the same, so that few are compared."""
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self.entries = entries
-        texts = {entry.text for entry in entries}
-        said = {text: compare.read(text) for text in texts}
-        self._said = [said[entry.text] for entry in entries]
-        self._sizes = [len(one.tokens) for one in self._said]
-        # A bit for each word: at least as many words differ as bits, and bits are counted ten times as fast.
-        self._bits = [_bits(one.words) for one in self._said]
-        self._left = _MOST_COMPARED
-        self._turned: dict[object, list[int]] = {}  # entries of a section by their turning words
-        for number, entry in enumerate(entries):
-            self._turned.setdefault((entry.section, self._said[number].signs), []).append(number)
-
-    def behind(self, number: int) -> list[Entry]:
-        """Return the later entries with nearly the same words in the same order."""
-        entry, said = self.entries[number], self._said[number]
-        found: list[int] = []
-        turned, bits, size = self._turned[entry.section, said.signs], self._bits[number], self._sizes[number]
-        for other in islice(turned, bisect_right(turned, number), None):
-            if self._left < 0:
-                break
-            self._left -= _GLANCE
-            if 2 * (bits ^ self._bits[other]).bit_count() > max(size, self._sizes[other]):
-                continue
-            if compare.may_be_same(said, self._said[other]):
-                self._left -= len(entry.text) + len(self.entries[other].text)
-                if compare.same(said, self._said[other]):
-                    found.append(other)
-        return [self.entries[other] for other in found]
-
-
-def _bits(words: Iterable[str]) -> int:
-    bits = 0
-    for word in words:
-        bits |= 1 << (hash(word) & 255)
-    return bits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client as Llm
 
-MOST_REPAIRED = 40  # refused operations that go back to the model once more
-UNCHANGED = "nothing has changed since the last consolidation"
 _DONE = {"add": "added", "merge": "merged", "supersede": "superseded", "expire": "ended"}
 
 
@@ -47,8 +44,7 @@ class Consolidation:
     `run` is the record of the written files, None if no file was; `diff` shows actual or possible changes.
     `proposals` are operations found without a model, for review. `archived` are the texts moved out of
     MEMORY.md, `orphans` generated entries whose sources are gone. There are `candidates` sources, `left_out`
-    of them not shown to the model. `unchanged`: the model was not called, as it would see no news.
-    `digest` identifies the actual or possible changes, `plan` is the input of `accept`.
+    of them not shown to the model. `plan` is the input of `accept`.
     """
 
     run: Run | None = None
@@ -61,9 +57,7 @@ class Consolidation:
     orphans: tuple[Orphan, ...] = ()
     candidates: int = 0
     left_out: int = 0
-    unchanged: bool = False
     warnings: tuple[str, ...] = ()
-    digest: str = ""
     plan: _Plan | None = field(default=None, repr=False, compare=False)
 
 
@@ -89,8 +83,6 @@ class _Plan:
     verdicts: dict[verify.Question, verify.Verdict] = field(default_factory=dict)
     by_model: bool = False
     failed: bool = False  # the call of the model failed
-    unchanged: bool = False
-    inputs: str = ""  # a digest of the prompt; empty if that may be sent again
     days: int = 0
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -104,19 +96,17 @@ def consolidate(
     now: datetime | None = None,
     dry_run: bool = False,
     accept: bool = False,
-    preview: Consolidation | None = None,
 ) -> Consolidation:
     """Refine the notes of the last `days` into MEMORY.md, by the plan of a model if one is set.
 
     Otherwise, or if it fails, return proposals, and write them only with `accept`. A dry run writes no file,
-    not even a lock. Raises `due.Running` if another process consolidates, NoteUnreadable, OutsideRoots,
-    PreviewOutdated if a `preview` differs from the changes to be written.
+    not even a lock. Raises `due.Running` if another process consolidates, NoteUnreadable, OutsideRoots.
     """
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
     with ExitStack() as stack:
         seen = "" if dry_run else stack.enter_context(due.held(memory.workspace))
-        planned = _plan(memory, llm, days, now, again=dry_run)
+        planned = _plan(memory, llm, days, now)
         outcome = _Outcome()
         run = None
         if dry_run or not (planned.by_model or accept):
@@ -124,13 +114,11 @@ def consolidate(
         else:
             by_hand = "proposed without a language model, and accepted"
             why = "planned by a language model" if planned.by_model else by_hand
-            shown = preview.digest if preview else ""
-            run = _write(memory, planned, outcome, now, days, why, shown)
+            run = _write(memory, planned, outcome, now, days, why)
         result = _result(planned, run, outcome)
         try:
             if not dry_run:
-                summary = _summary(result)
-                due.note_run(memory, now, summary, seen=seen, failed=planned.failed, inputs=planned.inputs)
+                due.note_run(memory, now, _summary(result), seen=seen, failed=planned.failed)
         except (CommonplaceError, OSError) as error:  # what is done is done
             warning = f"what this came to was not written down ({error})"
             return replace(result, warnings=(*result.warnings, warning))
@@ -150,7 +138,7 @@ def accept(
     chosen = [proposed.accepted[number].operation for number in dict.fromkeys(numbers)]
     planned, outcome = replace(proposed.plan, operations=chosen), _Outcome()
     with due.held(memory.workspace):
-        if _text(memory, _path(memory), _reader(memory))[1] != planned.text:
+        if _text(memory, _path(memory), _reader(memory))[1].text != planned.text:
             raise PreviewOutdated([_path(memory)])
         why = f"{len(chosen)} of {len(proposed.accepted)} proposed lines were accepted"
         run = _write(memory, planned, outcome, now, planned.days, why)
@@ -158,9 +146,9 @@ def accept(
 
 
 def _write(
-    memory: Memory, planned: _Plan, outcome: _Outcome, now: datetime, days: int, why: str, shown: str = ""
+    memory: Memory, planned: _Plan, outcome: _Outcome, now: datetime, days: int, why: str
 ) -> Run | None:
-    """Compose the files of a plan and write them as one run; with `shown`, only if they match it."""
+    """Compose the files of a plan and write them as one run."""
 
     def composed(read: transaction.Read) -> Sequence[Change]:
         outcome.warnings.clear()  # what was composed may be composed anew
@@ -170,9 +158,7 @@ def _write(
     about = About(
         "consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT
     )
-    run = transaction.rewrite(
-        memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
-    )
+    run = transaction.rewrite(memory.workspace, composed, about, now=now, settings=memory.settings.history)
     try:
         if run is not None:
             memory.sync(embed=False)
@@ -204,18 +190,18 @@ def _reader(memory: Memory) -> transaction.Read:
     return lambda path: transaction.read(memory.workspace, path)
 
 
-def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | None, str]:
+def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | None, Document]:
     """Return a file's bytes (None if missing) and text. Raises NoteUnreadable if it may not be rewritten."""
     data = read(path)
-    text = Document.read(data or b"", str(memory.workspace.root / path)).checked().text
-    pages.check_whole(text, path)
-    return data, text
+    document = Document.read(data or b"", path).checked()
+    pages.check_whole(document.text, path)
+    return data, document
 
 
 def _page(memory: Memory) -> tuple[str, Page]:
     """Long-term memory and its entries, if it and its archive may be rewritten. Raises NoteUnreadable."""
     _text(memory, compose.ARCHIVE, _reader(memory))
-    text = _text(memory, _path(memory), _reader(memory))[1]
+    text = _text(memory, _path(memory), _reader(memory))[1].text
     return text, pages.read(text, _path(memory))
 
 
@@ -226,7 +212,7 @@ def _path(memory: Memory) -> str:
 # --- the plan -----------------------------------------------------------------------------------------------
 
 
-def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: bool) -> _Plan:
+def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Plan:
     """Let the model plan and verify, or put together what can be proposed without one."""
     text, page = _page(memory)
     found = sources.read(memory, days, now)
@@ -234,37 +220,22 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
     if llm is not None and found:
         question = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
         planned.left_out = question.left_out
-        # The prompt without its time, which is there only so that no cache answers.
-        moment = f"{now:%Y-%m-%d %H:%M:%S}"
-        asked = "\0".join(message.content.replace(moment, "") for message in question.messages)
-        inputs = hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:20]
-        known = due.record(memory.workspace)
-        if not again and known is not None and known.inputs == inputs:
-            planned.inputs, planned.by_model, planned.unchanged = inputs, True, True
-        else:
-            try:
-                _ask(memory, llm, question, planned, now.date())
-                planned.inputs = "" if planned.warnings else inputs
-            except CommonplaceError as error:
-                planned.failed = True
-                unplanned = "no language model planned this ({error})"
-                planned.warnings.append(message("consolidation.unplanned", unplanned, error=error.args[0]))
+        try:
+            _ask(memory, llm, question, planned, now.date())
+        except CommonplaceError as error:
+            planned.failed = True
+            unplanned = "no language model planned this ({error})"
+            planned.warnings.append(message("consolidation.unplanned", unplanned, error=error.args[0]))
     if planned.by_model:
         return planned
     planned.operations = plan.proposals(page, now.date())
-    if beyond := plan.uncompared(page):
-        long = (
-            "the last {n:,} entries of {path} were not compared with the others:"
-            " it is too long; shorten it by hand"
-        )
-        planned.warnings.append(message("consolidation.long", long, n=beyond, path=_path(memory)))
     # Nothing to ask about is no failure: the sources are still looked after.
     planned.by_model = llm is not None and not found and not planned.operations
     return planned
 
 
 def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, today: date) -> None:
-    """Ask for a plan, have it verified, and ask once more for what is refused."""
+    """Ask for a plan, and have it verified."""
     settings = memory.settings.consolidate
     planned.operations = plan.ask(llm, question.messages, settings)
     planned.sources, planned.by_model = question.shown, True
@@ -273,47 +244,19 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
     over = [one for one in plan.ended(planned.page, today) if one.targets[0] not in named]
     generated = {entry.label for entry in planned.page.labelled if entry.generated}
     planned.operations += [one for one in over if one.targets[0] in generated]
-    refused = _verify(memory, llm, planned, today)
-    if refused and not planned.warnings:
-        _repair(memory, llm, question, planned, refused[:MOST_REPAIRED], today)
+    _verify(memory, llm, planned, today)
 
 
-def _repair(
-    memory: Memory,
-    llm: Llm,
-    question: plan.Question,
-    planned: _Plan,
-    refused: Sequence[Rejection],
-    today: date,
-) -> None:
-    """Ask once more for what is refused, and leave out of the plan what was put right."""
-    told = [(one.operation, one.reason) for one in refused]
-    messages = plan.again(question, planned.operations, told)
-    try:
-        answered = plan.ask(llm, messages, memory.settings.consolidate)
-    except CommonplaceError as error:
-        once = "what was refused was not asked for again ({error})"
-        planned.warnings.append(message("consolidation.once", once, error=error.args[0]))
-        return
-    repaired = [one for one in answered if one not in planned.operations][:MOST_REPAIRED]
-    planned.operations += repaired
-    rejected = [one.operation for one in _verify(memory, llm, planned, today)]
-    right = {(one.targets, one.sources) for one in repaired if one not in rejected}
-    planned.operations = [
-        one for one in planned.operations if one not in rejected or (one.targets, one.sources) not in right
-    ]
-
-
-def _verify(memory: Memory, llm: Llm, planned: _Plan, today: date) -> list[Rejection]:
-    """Ask about what passes all other checks; return what does not pass with the answers."""
+def _verify(memory: Memory, llm: Llm, planned: _Plan, today: date) -> None:
+    """Ask about what passes all other checks."""
     read = _reader(memory)
-    ground = _ground(memory, planned, planned.page, _text(memory, compose.ARCHIVE, read)[1], today, read)
+    archive = _text(memory, compose.ARCHIVE, read)[1]
+    ground = _ground(memory, planned, planned.page, archive.text, today, read)
     questions = checks.check(planned.operations, replace(ground, verdicts=None)).questions
-    if asked := [one for one in dict.fromkeys(questions) if one not in planned.verdicts]:
-        verdicts, warning = verify.ask(llm, asked, planned.page, memory.settings.consolidate)
-        planned.verdicts |= verdicts
+    if questions:
+        asked = [*dict.fromkeys(questions)]
+        planned.verdicts, warning = verify.ask(llm, asked, planned.page, memory.settings.consolidate)
         planned.warnings += [warning] if warning else []
-    return checks.check(planned.operations, ground).rejected
 
 
 def _ground(
@@ -336,41 +279,32 @@ def _ground(
 def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read, outcome: _Outcome) -> None:
     """Check the plan against the files as they stand now, and compose them anew."""
     path, most_chars = _path(memory), memory.settings.consolidate.max_chars
-    before, text = _text(memory, path, read)
+    before, document = _text(memory, path, read)
     archive_before, archive = _text(memory, compose.ARCHIVE, read)
-    page = planned.page if text == planned.text else pages.read(text, path)
-    ground = _ground(memory, planned, page, archive, today, read)
+    page = planned.page if document.text == planned.text else pages.read(document.text, path)
+    ground = _ground(memory, planned, page, archive.text, today, read)
     outcome.checked = checked = checks.check(planned.operations, ground)
-    alive = sources.check(page.entries, read)
+    outcome.orphans, moves = sources.check(page.entries, read)
     written = [item for item in checked.accepted if item.operation.op != "conflict"]
-    draft = compose.compose(
-        path, text, archive, written, today=today, most_chars=most_chars, moves=alive.moves, page=page
-    )
+    draft = compose.compose(document, archive, written, today=today, most_chars=most_chars, moves=moves)
     for item in (*draft.lost, *draft.left_out):
         checked.accepted.remove(item)
-        place = f"would not stand as an entry of {item.section or draft.path}"
+        place = f"would not stand as an entry of {item.section or path}"
         reason = place if item in draft.lost else f"does not fit into {most_chars:,} characters"
         checked.rejected.append(Rejection(item.operation, reason))
-    if len(draft.memory) > most_chars:
-        outcome.warnings.append(
-            message(
-                "consolidation.max_chars",
-                "{path} has {n:,} characters, more than consolidate.max_chars ({most:,});"
-                " all that is left in it is yours, so shorten it by hand",
-                path=draft.path,
-                n=len(draft.memory),
-                most=most_chars,
-            )
+    if (size := len(draft.memory.text)) > most_chars:
+        long = (
+            "{path} has {n:,} characters, more than consolidate.max_chars ({most:,});"
+            " all that is left in it is yours, so shorten it by hand"
         )
-    outcome.orphans, outcome.archived = alive.orphans, draft.archived
+        outcome.warnings.append(message("consolidation.max_chars", long, path=path, n=size, most=most_chars))
+    outcome.archived = draft.archived
     # The archive first: what is moved must never be nowhere.
     outcome.changes = [
-        Change(name, old, Document.read(old or b"").with_text(new).data)
-        for name, old, was, new in (
-            (compose.ARCHIVE, archive_before, archive, draft.archive), (path, before, text, draft.memory),
-        )
-        if new != was
-    ]  # fmt: skip
+        Change(one.path, old, one.data)
+        for old, was, one in ((archive_before, archive, draft.archive), (before, document, draft.memory))
+        if one.text != was.text
+    ]
 
 
 def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation:
@@ -379,7 +313,6 @@ def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation
     return Consolidation(
         run=run,
         diff=diffs.of_changes(outcome.changes),
-        digest=diffs.digest(outcome.changes),
         accepted=accepted,
         rejected=tuple(outcome.checked.rejected),
         proposals=() if planned.by_model else tuple(item.operation for item in accepted),
@@ -388,7 +321,6 @@ def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation
         orphans=tuple(outcome.orphans),
         candidates=len(planned.sources) + planned.left_out,
         left_out=planned.left_out,
-        unchanged=planned.unchanged,
         warnings=(*planned.warnings, *outcome.warnings),
         plan=planned,
     )
@@ -399,4 +331,4 @@ def _summary(result: Consolidation) -> str:
     counts = Counter(_DONE[item.operation.op] for item in result.accepted)
     counts.update(archived=len(result.archived), rejected=len(result.rejected))
     done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return "; ".join([done or (UNCHANGED if result.unchanged else "nothing to do"), *result.warnings])
+    return "; ".join([done or "nothing to do", *result.warnings])

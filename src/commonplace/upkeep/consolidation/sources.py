@@ -10,10 +10,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
@@ -26,17 +25,16 @@ from commonplace.notes import layout, scan
 from commonplace.redaction.recalled import strip_recalled
 from commonplace.search import journal
 from commonplace.storage import writes
-from commonplace.types.notes import Statement
+from commonplace.types.notes import Note, Statement
 from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.consolidation import evidence
 from commonplace.upkeep.consolidation.evidence import Said
 from commonplace.upkeep.consolidation.page import Entry
 from commonplace.upkeep.labels import DASH, LABELS
 
-if TYPE_CHECKING:
-    from commonplace.types import Note
-
 Read = Callable[[str], bytes | None]
+# By the lines of entries: the present lines of their sources, by path and the line that they name.
+Moves = Mapping[int, Mapping[str, Mapping[int, int]]]
 Lines = Sequence[tuple[int, int, int]]  # first line, last line, how many different questions
 
 OFTEN = 3  # different questions that led to a line
@@ -45,13 +43,6 @@ _SUMMARIES = frozenset(summaries.HEADINGS.values())
 # Of a summary, what was decided and learned; the rest is what happened.
 _LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels)
 _KEPT_LABELS = tuple(label + DASH for labels in LABELS.values() for label in labels[2:4])
-# Of notes that version 0.1 wrote.
-_EXTRACTS = (
-    "Extract of a session, put together",
-    "会话摘录，未经语言模型",
-    "Last answer – ",
-    "最后的回答 – ",
-)
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
 _HIDDEN = ("[REDACTED:", "�")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -231,26 +222,20 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
     """The first lines of what a machine said in a conversation, below headings of its own too."""
     machines, people = rules.words("machines"), rules.words("people")
     levels = {heading.line: heading.level for heading in note.headings if atx(note.lines[heading.line - 1])}
+    texts = {statement.first: statement.text for statement in stated}
     found: set[int] = set()
-    level, inside, last = 0, 0, 0
-    answers = False
-    for statement in stated:
-        for number in range(last + 1, statement.first):
-            level = levels.get(number, level)
-            line = note.lines[number - 1]
-            # The speaker, in bold, in a line without a statement: a block of code left open may hide it.
-            label = turns.speaker(line) if "**" in line else None
-            if number in levels and level <= inside:
-                answers = False
-            elif label in machines or label in people:
-                answers, inside = label in machines, level
-        if (label := turns.speaker(statement.text)) in machines:
+    level, inside, answers = 0, 0, False
+    for number, line in enumerate(note.lines, 1):
+        level = levels.get(number, level)
+        answers = answers and not (number in levels and level <= inside)
+        # A speaker in bold counts in any line: a block of code left open may hide it.
+        label = turns.speaker(texts.get(number, line if "**" in line else ""))
+        if label in machines:
             answers, inside = True, level
         elif label in people:
             answers = False
-        if answers:
-            found.add(statement.first)
-        last = statement.last
+        if answers and number in texts:
+            found.add(number)
     return found
 
 
@@ -274,7 +259,7 @@ def _is_derived(statement: Statement) -> bool:
         return True
     if in_summary and not text.startswith(_KEPT_LABELS):
         return True
-    return text.startswith(_EXTRACTS) or (text.startswith(_LABELS) and not text.startswith(_KEPT_LABELS))
+    return text.startswith(_LABELS) and not text.startswith(_KEPT_LABELS)
 
 
 # --- what became of them ------------------------------------------------------------------------------------
@@ -289,33 +274,24 @@ class Orphan:
     reason: str
 
 
-@dataclass(slots=True)
-class Living:
-    """The later state of sources: references to rewrite, by the line of their entry, and orphans."""
-
-    moves: dict[int, dict[str, str]] = field(default_factory=dict)
-    orphans: list[Orphan] = field(default_factory=list)
-
-
-def check(entries: Sequence[Entry], read: Read) -> Living:
-    """Look up every reference of the generated entries; one whose words were moved is found by them."""
-    living = Living()
-
-    @cache
-    def note(path: str) -> Sequence[Statement]:
-        return stated(path, read)
-
+def check(entries: Sequence[Entry], read: Read) -> tuple[list[Orphan], Moves]:
+    """Look up every source of the generated entries; return those without, and sources that were moved."""
+    orphans: list[Orphan] = []
+    moves: dict[int, dict[str, dict[int, int]]] = {}
+    note = cache(lambda path: stated(path, read))
     for entry in (entry for entry in entries if entry.generated and not entry.statement.struck):
         for reference in comments.sources(entry.statement.said):
             try:
-                now, reason = _where(entry, reference, note(references.parse_reference(reference).path))
+                place = references.parse_reference(reference)
+                now, reason = _where(entry, place.path, place.first, note(place.path))
             except CommonplaceError:
-                now, reason = "", "is no reference"
+                orphans.append(Orphan(entry, reference, "is no reference"))
+                continue
             if reason:
-                living.orphans.append(Orphan(entry, reference, reason))
-            elif now != reference:
-                living.moves.setdefault(entry.statement.first, {})[reference] = now
-    return living
+                orphans.append(Orphan(entry, reference, reason))
+            elif now != place.first:
+                moves.setdefault(entry.statement.first, {}).setdefault(place.path, {})[place.first] = now
+    return orphans, moves
 
 
 def stated(path: str, read: Read) -> Sequence[Statement]:
@@ -327,20 +303,23 @@ def stated(path: str, read: Read) -> Sequence[Statement]:
     return statements.read(parse(decode(data), path)) if data is not None else ()
 
 
-def _where(entry: Entry, reference: str, note: Sequence[Statement]) -> tuple[str, str]:
-    """Return a source's present place in its note; if it is lost, an empty text and the reason."""
-    place = references.parse_reference(reference)
-    there = [statement for statement in note if statement.first <= place.first <= statement.last]
-    if any(map(_is_merged, there)):
-        return reference, ""
-    day = metadata.date_of(place.path) or entry.since
+def _where(entry: Entry, path: str, line: int, note: Sequence[Statement]) -> tuple[int, str]:
+    """Return the line where a source of an entry stands now in its note; if it is lost, the reason.
+
+    An entry that another was merged from is struck, and holds in it.
+    """
+    is_merged = path.endswith(("MEMORY.md", "archive.md"))
+    there = [statement for statement in note if statement.first <= line <= statement.last]
+    if is_merged and any(statement.struck for statement in there):
+        return line, ""
+    day = metadata.date_of(path) or entry.since
     carrying = [statement for statement in note if _carries(statement, day, entry.text)]
-    if not carrying:
-        return "", "says something else" if there else "is gone"
-    if any(statement in carrying for statement in there):
-        return (reference, "") if _stands(there[0]) else ("", "is struck")
-    nearest = min(carrying, key=lambda s: (not _stands(s), abs(s.first - place.first)))
-    return (f"{place.path}#L{nearest.first}", "") if _stands(nearest) else ("", "is struck")
+    living = [statement for statement in carrying if is_merged or not statement.struck]
+    if not living:
+        return 0, "is struck" if carrying else "says something else" if there else "is gone"
+    if any(statement in living for statement in there):
+        return line, ""
+    return min(living, key=lambda statement: abs(statement.first - line)).first, ""
 
 
 def _carries(statement: Statement, day: str, text: str) -> bool:
@@ -350,13 +329,3 @@ def _carries(statement: Statement, day: str, text: str) -> bool:
     source = Source(statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min)
     said = Said(source.text, source.day if day else None, source.headings)
     return any(not evidence.missing(one, [said]) for one in prose.sentences(text))
-
-
-def _stands(source: Statement) -> bool:
-    """Tell whether a source still holds; what an entry was merged from is struck and holds in it."""
-    return not source.struck or source.path.endswith(("MEMORY.md", "archive.md"))
-
-
-def _is_merged(source: Statement) -> bool:
-    """Tell whether it is struck and yet holds, in what it was merged into."""
-    return source.struck and _stands(source)

@@ -45,15 +45,13 @@ class Record:
     """The last consolidation: `at` it began, and its result in one line.
 
     `seen` is a digest of the daily notes as it found them; `tried` and `result` may be of a later one that
-    failed. `inputs` is a digest of the model's prompt, empty if that may be sent again. Times are ISO 8601,
-    empty if missing.
+    failed. Times are ISO 8601, empty if missing.
     """
 
     at: str = ""
     result: str = ""
     seen: str = ""
     tried: str = ""
-    inputs: str = ""
 
 
 @contextmanager
@@ -84,9 +82,7 @@ def is_due(memory: Memory, now: datetime) -> bool:
     return now.astimezone() - last >= wait and found != known.seen
 
 
-def note_run(
-    memory: Memory, now: datetime, result: str, *, seen: str = "", failed: bool = False, inputs: str = ""
-) -> None:
+def note_run(memory: Memory, now: datetime, result: str, *, seen: str = "", failed: bool = False) -> None:
     """Record the result of a consolidation that began at `now`; `seen` is the value that `held` gave.
 
     After a failure the next one stays due. Secrets are left out. Raises NoteUnreadable.
@@ -98,14 +94,15 @@ def note_run(
     told = redact(" ".join(result.split()))[0][:_LONGEST_RESULT]
     known = replace(record(workspace) or Record(), result=told, tried=at)
     if not failed:
-        known = replace(known, at=at, seen=seen or digest(workspace), inputs=inputs)
+        known = replace(known, at=at, seen=seen or digest(workspace))
     keyvalue.write(workspace, _KIND, "", asdict(known))
 
 
 def record(workspace: paths.Workspace) -> Record | None:
     """Return the record of the last one; empty before the first, None if it cannot be read."""
     try:
-        return Record(**(keyvalue.read(workspace, _KIND) or {}))
+        value = keyvalue.read(workspace, _KIND) or {}
+        return Record(**{name: value[name] for name in Record.__slots__ if name in value})
     except CommonplaceError:
         return None
 
