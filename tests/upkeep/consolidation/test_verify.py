@@ -14,7 +14,7 @@ from commonplace.memory import Memory
 from commonplace.providers.fake import FakeModel
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
-from commonplace.upkeep.consolidation import Consolidation, consolidate, verify
+from commonplace.upkeep.consolidation import Consolidation, consolidate
 from tests.upkeep.consolidation import plans, verifier
 
 DAY = "memory/2026-02-13.md"
