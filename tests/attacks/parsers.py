@@ -510,7 +510,7 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.excerpts.lines_of": lambda text: excerpts.lines_of(text, 2000),
     "lifecycle.failures.teaches": lambda text: (observations.teaches(text), observations.failure_kind(text), observations.failure("", text)),
     "lifecycle.flush.wanted": lambda text: flush.wanted(Completion(text, "model")),
-    "lifecycle.flush.news": lambda text: flush.news(text.split("\n")[:12], text),
+    "upkeep.prose.news": lambda text: prose.news(text.split("\n")[:12], text),
     "upkeep.summaries.read": lambda text: summaries.read(dict.fromkeys(summaries._PARTS, text) | {"worth_keeping": True}, prose.terms("tea"), "en"),
     "lifecycle.actions.without_folder": lambda text: (observations.without_folder(text), observations.bare(text), observations.is_own(text)),
     "lifecycle.compaction.is_summary": lambda text: compaction.is_summary(_turn(text)),

@@ -15,9 +15,8 @@ from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.markdown.document import parse
 from commonplace.providers.llm.client import Client
 from commonplace.storage import state
-from commonplace.types.events import Call, Turn
 from commonplace.upkeep import prose, summaries
-from commonplace.upkeep.summaries import Summarizer, foreign_turns, written
+from commonplace.upkeep.summaries import Summarizer, foreign_turns
 from tests.copies import files_of
 from tests.providers.conftest import server  # noqa: F401
 from tests.providers.llm.conftest import answer, model_at, refusal
@@ -130,67 +129,22 @@ def test_little_is_not_summed_up_but_counts_later(memory: Memory) -> None:
 WROTE = "The deploy of kestrel is on Thursday, because the vendor is late."
 
 
-def ended_by(call: Call, answer: str = "written") -> list[Turn]:
-    return [
-        Turn("assistant", "", "2026-02-13T14:03:00", (call,)),
-        Turn("tool", answer, "2026-02-13T14:03:01", answers=call.id, tool=call.name),
-    ]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        Call("w", "memory_write", json.dumps({"text": f"- {WROTE}"})),
-        Call("w", "mcp__commonplace__memory_write", json.dumps({"text": WROTE})),
-        Call(
-            "w", "Write", json.dumps({"file_path": "/home/ann/notes/memory/2026-02-13.md", "content": WROTE})
-        ),
-        Call("w", "edit_file", json.dumps({"path": "MEMORY.md", "old_string": "x", "new_string": WROTE})),
-    ],
-)
-def test_what_the_agent_wrote_itself_cancels_no_summary_and_is_not_said_again(
-    memory: Memory, call: Call
-) -> None:
-    llm = model(
-        {**ANSWER, "done": [], "decisions": [WROTE], "learned": ["schema.py: id is a uuid."], "open": []}
-    )
-    talk(memory, "s1", [*turns(ENGLISH), *ended_by(call)])
-    assert Summarizer(memory, llm).summarize("s1")
-    conversation = asked(llm)[0].split("<conversation>")[1]
-    assert f"\n[already in the notes] {WROTE}\n" in conversation
+@pytest.mark.parametrize("place", ["MEMORY.md", "memory/2026-02-13.md"])
+def test_what_the_notes_say_is_not_said_again(memory: Memory, place: str) -> None:
+    (memory.workspace.root / place).write_text(f"# 2026-02-13\n\n- 09:00 {WROTE} <!-- by: agent -->\n")
+    said = {**ANSWER, "done": [], "decisions": [WROTE], "learned": ["schema.py: id is a uuid."], "open": []}
+    talk(memory, "s1", turns(ENGLISH))
+    assert Summarizer(memory, model(said)).summarize("s1")
     assert "Learned – schema.py: id is a uuid." in note(memory)
-    assert "because the vendor" not in note(memory)
+    assert "Decided" not in note(memory)
 
 
-def test_where_the_agent_wrote_all_itself_nothing_is_written(memory: Memory) -> None:
+def test_where_the_notes_say_it_all_nothing_is_written(memory: Memory) -> None:
+    memory.workspace.memory_file.write_text(f"# Memory\n\n- {WROTE}\n")
+    talk(memory, "s1", turns(ENGLISH))
     llm = model({**ANSWER, "done": [], "decisions": [WROTE], "learned": [], "open": []})
-    call = Call("w", "memory_write", json.dumps({"text": WROTE}))
-    talk(memory, "s1", [*turns(ENGLISH), *ended_by(call)])
     assert Summarizer(memory, llm).summarize("s1") is None
     assert note(memory) == ""
-
-
-def test_no_secret_of_what_was_written_is_sent(memory: Memory) -> None:
-    call = Call("w", "memory_write", json.dumps({"text": f"- the key is {SECRET} <private>mine</private>"}))
-    lines = written(ended_by(call), ("*memory_write",))
-    assert len(lines) == 1
-    assert SECRET not in lines[0]
-    assert "mine" not in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("call", "answer"),
-    [
-        (Call("w", "memory_write", '{"text": "x"}'), "error: text is too long"),
-        (Call("w", "memory_write", '{"text": "x"}'), "memory_write: text is too long"),
-        (Call("w", "memory_write", '{"text": "x"}'), "not run: only 16 calls of one answer are"),
-        (Call("w", "write", '{"path": "src/memory.py", "content": "x"}'), "written"),
-        (Call("w", "read", '{"path": "MEMORY.md", "text": "x"}'), "# Memory"),
-        (Call("w", "write", "cut off"), "written"),
-    ],
-)
-def test_other_calls_are_no_writing(call: Call, answer: str) -> None:
-    assert written(ended_by(call, answer), ("*memory_write",)) == []
 
 
 def test_nothing_worth_keeping_is_not_written_and_not_asked_again(memory: Memory) -> None:

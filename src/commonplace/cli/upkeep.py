@@ -270,8 +270,7 @@ def status(ctx: click.Context, form: str) -> None:
     """Show the result of the last consolidation, and whether one is due."""
     memory = session.open_memory(ctx)
     known = due.record(memory.workspace)
-    last = due.last_at(memory.workspace, known)
-    began, tried = last.isoformat(timespec="seconds") if last else "", known.tried if known else ""
+    began, tried = (known.at, known.tried) if known else ("", "")
     result = known.result if known else "the record is damaged"
     is_due = due.is_due(memory, datetime.now().astimezone())
     at, failed = (moment[:16].replace("T", " ") for moment in (began, tried if tried > began else ""))

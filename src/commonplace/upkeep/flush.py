@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from commonplace.base.errors import ConfigError
 from commonplace.base.tokens import about
 from commonplace.base.tuples import NamedTuple
-from commonplace.language import compare
 from commonplace.markdown import statements
 from commonplace.markdown.structure import ITEM
 from commonplace.providers.llm import prompting
@@ -89,7 +88,7 @@ def flush(
     )
     asked = wanted(_answer(llm, messages, deadline_s))
     facts = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
-    fresh = news(facts, note)
+    fresh = prose.news(facts, note)
     provenance = Provenance("agent", agent, session, f"{now.astimezone().isoformat(timespec='seconds')}")
     written = memory.capture([Entry(text, now, provenance=provenance) for text in fresh]) if fresh else ()
     return Flushed(written, len(facts) - len(fresh), asked.refused)
@@ -140,18 +139,6 @@ def _fact(line: str) -> str:
         return ""
     hour, rest = statements.leading_time(fact := prose.plain(line))
     return rest.lstrip() if hour and rest.startswith(" ") else fact
-
-
-def news(texts: Sequence[str], note: str) -> list[str]:
-    """Return those texts that neither a note nor one before them says already."""
-    readings = [compare.read(line) for line in note.splitlines() if line.strip()]
-    fresh = []
-    for text in texts:
-        reading = compare.read(text)
-        if not any(compare.same(reading, earlier) for earlier in readings):
-            fresh.append(text)
-            readings.append(reading)
-    return fresh
 
 
 def _shown(note: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import tee
@@ -305,7 +305,7 @@ def _compose_facts(
     for number, (path, facts) in enumerate(sorted(days.items()), 1):
         progress.tell("days", number, len(days))
         file = known.of_file(path)
-        had = {key: _Written.of(value) for key, value in file.items.items()} if file else {}
+        had = {key: _Written(*value.split(" ")) for key, value in file.items.items()} if file else {}
         gone = had.keys() - {fact.key for fact in facts}
         gone = {key for key in gone if source.has_lost(had[key], key in current)}
         if not gone and all(fact.key in had and had[fact.key].said == fact.digest for fact in facts):
@@ -314,9 +314,8 @@ def _compose_facts(
         placed = [(fact, entry) for fact in facts if (entry := _placed(draft, source.kind, fact.part, times))]
         if placed or gone:
             try:
-                day = _Day(source, path, file.day if file else f"{now:%Y-%m-%d}", read(path), known.hashed)
-                day.compose(placed, had, gone)
-                _note_day(draft, day, file)
+                day = file.day if file else f"{now:%Y-%m-%d}"
+                _compose_day(draft, source, path, day, read(path), file, placed, had, gone)
             except NoteUnreadable as error:
                 draft.left_out.append(FileFailure(error.path, error.reason))
 
@@ -351,23 +350,10 @@ def _is_closed(draft: _Draft, origin: str, text: str) -> bool:
 
 
 class _Written(NamedTuple):
-    """The record of an entry: hashes of its source text, of its lines here and of its origin; line count.
-
-    Without lines it was edited here, or written by an earlier version.
-    """
+    """The record of an entry: hashes of its text at its source, and of the place of that."""
 
     said: str
-    stands: str = ""
-    lines: int = 0
     place: str = ""
-
-    @classmethod
-    def of(cls, value: str) -> _Written:
-        said, stands, lines, place = (*value.split(" "), "", "", "", "")[:4]
-        return cls(said, stands, int(lines or 0), place)
-
-    def __str__(self) -> str:
-        return " ".join(map(str, self))
 
 
 class Origin(NamedTuple):
@@ -387,115 +373,46 @@ class Origin(NamedTuple):
         return is_elsewhere or (self.is_whole and entry.place == self.place)
 
 
-class _Day:
-    """The note of a day: entries of a source added, brought up to date and taken out, one by one."""
+def _compose_day(
+    draft: _Draft,
+    source: Origin,
+    path: str,
+    day: str,
+    before: bytes | None,
+    file: Known | None,
+    placed: Sequence[tuple[Item, appends.Placed]],
+    had: Mapping[str, _Written],
+    gone: Set[str],
+) -> None:
+    """Compose the note of a day: anew if it stands as imports left it, else with what is new added to it.
 
-    def __init__(
-        self, source: Origin, path: str, day: str, before: bytes | None, hashed: Callable[[bytes], str]
-    ) -> None:
-        self.source, self.path, self.day, self.before, self._hashed = source, path, day, before, hashed
-        self.after, self.items = before, dict[str, str]()
-        self.added = self.updated = self.removed = self.differs = 0
-        self._blocks = dict[int, dict[str, range]]()  # present entries, by their lines and hashes
-
-    def compose(
-        self, placed: Sequence[tuple[Item, appends.Placed]], had: Mapping[str, _Written], gone: Set[str]
-    ) -> None:
-        """Compose the note from its entries, what stood there before, and the keys of what is gone."""
-        document = None if self.before is None else Document.read(self.before, self.path).checked()
-        bare = document.bare if document else ()
-        changes: dict[range, str] = {}
-        fresh: list[appends.Placed] = []
-        for item, entry in placed:
-            before, lines = had.get(item.key), entry[0]
-            if before is None:
-                fresh.append(entry)
-            elif before.said != item.digest:
-                if standing := self._find(bare, before):
-                    changes[standing] = lines
-                    self.updated += 1
-                else:  # remembered as it is at the source now, so that it is reported once
-                    lines, self.differs = "", self.differs + 1
-            elif before.place or not self._stands(bare, lines):
-                continue
-            self.items[item.key] = self._value(item.digest, lines)
-        for key in gone:
-            self.items[key] = ""
-            if standing := self._find(bare, had[key]):
-                changes[standing] = ""
-                self.removed += 1
-            else:
-                self.differs += 1
-        if document is None and fresh:
-            self.after = _day_note(self.source.kind, self.source.shown, self.path, fresh, self.day)
-        elif document is not None:
-            self.after = self._changed(document, changes, fresh)
-        self.added = len(fresh) if self.after != self.before else 0
-
-    def _value(self, digest: str, lines: str) -> str:
-        number = lines.count("\n") + 1 if lines else 0
-        stands = self._hashed(lines.encode("utf-8", "surrogatepass")) if lines else ""
-        return str(_Written(digest, stands, number, self.source.place))
-
-    def _find(self, bare: Sequence[str], entry: _Written) -> range | None:
-        """The lines of an entry as they were written, None where they stand so no more."""
-        if entry.lines and entry.lines not in self._blocks:
-            blocks = self._blocks[entry.lines] = {}
-            for start in range(len(bare) - entry.lines, -1, -1):
-                end = start + entry.lines
-                if bare[start].startswith("-") and not "".join(bare[end : end + 1]).startswith("  "):
-                    own = "\n".join(bare[start:end]).encode("utf-8", "surrogatepass")
-                    blocks[self._hashed(own)] = range(start, end)
-        return self._blocks[entry.lines].pop(entry.stands, None) if entry.lines else None
-
-    @staticmethod
-    def _stands(bare: Sequence[str], lines: str) -> bool:
-        return f"\n{lines}\n" in "\n".join(["", *bare, ""])
-
-    def _changed(
-        self, document: Document, changes: Mapping[range, str], fresh: Sequence[appends.Placed]
-    ) -> bytes | None:
-        """The note with entries replaced, or taken out with the heading that they leave empty."""
-        lines: list[str | None] = [*document.lines]
-        for place, text in changes.items():
-            end = document.end(place[0] + 1) or "\n"
-            lines[place.start : place.stop] = [None] * len(place)
-            lines[place.start] = "".join(f"{line}{end}" for line in text.split("\n")) if text else None
-        document = document.with_text("".join(line for line in lines if line is not None))
-        if self.removed:
-            document = _without_empty_sections(document)
-        if fresh:
-            document = appends.insert_all(document, fresh)[0]
-        head = _day_note(self.source.kind, "", self.path, [], self.day).decode().rpartition("---\n")[2]
-        rest = document.text.rpartition("---\n")[2] if self.removed else ""
-        return None if rest and rest.strip() == head.strip() else document.data
-
-
-def _without_empty_sections(document: Document) -> Document:
-    """Return a document without the headings of empty sections."""
-    empty, below = set[int](), False
-    for number in range(len(document.bare), 0, -1):
-        line = document.bare[number - 1]
-        if line.startswith("## "):
-            empty.update(() if below else (number, number + 1))
-            below = False
-        elif line.strip():
-            below = True
-    return document.delete(empty).document if empty else document
-
-
-def _note_day(draft: _Draft, day: _Day, known: Known | None) -> None:
-    """Note what became of a day's note, and what is to be remembered of it."""
-    left: Outcome = "gone" if day.before is None and known else "edited"
-    stands: Outcome = "same" if day.after == day.before else "changed" if day.before is not None else "new"
-    draft.files.append(
-        ImportedFile(
-            day.path, left if day.differs else stands, day.added, day.updated, day.differs, day.removed
-        )
-    )
-    draft.remember(day.path, Known("", day.day, day.items), known)
-    if day.after != day.before:
-        draft.change(day.path, day.before, day.after)
+    `had` are the entries that imports wrote into it, `gone` the keys of those that the source lost.
+    """
+    items = {item.key: " ".join(_Written(item.digest, source.place)) for item, _ in placed}
+    new = [entry for item, entry in placed if item.key not in had]
+    updated = sum(item.key in had and had[item.key].said != item.digest for item, _ in placed)
+    removed, differs = len(gone), 0
+    is_ours = before is None or (file is not None and journal.digest(before)[:32] == file.digest)
+    if before is not None and is_ours and had.keys() <= items.keys() | gone:
+        entries = [entry for _, entry in placed]
+        after = _day_note(source.kind, source.shown, path, entries, day) if entries else None
+    else:
+        updated, removed, differs = 0, 0, updated + removed
+        after = before
+        if before is not None:
+            after = appends.insert_all(Document.read(before, path).checked(), new)[0].data
+        elif new:
+            after = _day_note(source.kind, source.shown, path, new, day)
+    left: Outcome = "gone" if before is None and file else "edited"
+    stands: Outcome = "same" if after == before else "changed" if before is not None else "new"
+    added = len(new) if after != before else 0
+    outcome = left if differs else stands
+    draft.files.append(ImportedFile(path, outcome, added, updated, differs, removed))
+    # The hash of a note that somebody changed is not remembered: it is never composed anew.
+    digest = journal.digest(after)[:32] if is_ours and after is not None else ""
+    draft.remember(path, Known(digest, day, {**items, **dict.fromkeys(gone, "")}), file)
+    if after != before:
+        draft.change(path, before, after)
 
 
 def _day_note(source: str, origin: str, path: str, entries: Sequence[appends.Placed], day: str) -> bytes:

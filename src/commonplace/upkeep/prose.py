@@ -110,6 +110,18 @@ def is_about(text: str, known: frozenset[str]) -> bool:
     return bool(shared) and shared >= KNOWN * (len(said) - pairs) + KNOWN_PAIRS * pairs
 
 
+def news(texts: Sequence[str], note: str) -> list[str]:
+    """Return those texts that neither a line of a note nor a text before them says already."""
+    readings = [compare.read(line) for line in note.splitlines() if line.strip()]
+    fresh = []
+    for text in texts:
+        reading = compare.read(text)
+        if not any(compare.same(reading, earlier) for earlier in readings):
+            fresh.append(text)
+            readings.append(reading)
+    return fresh
+
+
 def terms(text: str) -> frozenset[str]:
     """Return the terms of a text: words without their endings, pairs of CJK characters."""
     said = set()

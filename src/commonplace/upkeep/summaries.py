@@ -1,8 +1,8 @@
 """Sessions summed up in the daily notes: one summary a session, brought up to date when it goes on.
 
 A model answers with the parts of a summary (request, done, decided, learned, left open). Without a model the
-sentences about work done or decided are taken, and a session without any has no summary. The agent's own
-entries in the notes are shown to the model as written already, and are not repeated.
+sentences about work done or decided are taken, and a session without any has no summary. What the notes of
+these days and long-term memory say already is not said again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import date, datetime
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,14 +27,12 @@ from commonplace.base.errors import (
     ProviderError,
 )
 from commonplace.base.root import Root
-from commonplace.base.tokens import about
 from commonplace.config.settings import AUTO
-from commonplace.language import compare
 from commonplace.markdown import comments
 from commonplace.providers.llm import prompting
 from commonplace.transcripts import session as transcript
 from commonplace.transcripts.session import Transcript
-from commonplace.types import About, Call, Change, Provenance, Turn
+from commonplace.types import About, Change, Provenance, Turn
 from commonplace.upkeep import dialogue, prose
 from commonplace.upkeep.labels import DASH, LABELS, SAYS
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
@@ -56,7 +53,6 @@ NAMES: Mapping[Language, str] = {
     "zh": "Chinese",
 }
 _WEIGHTS = ("request", "decisions", "open", "done", "learned")  # what matters most comes first
-WRITERS = ("*memory_write", "*remember", "*append_today", "*write_long_term")  # tools that write memory
 MIN_USER_TURNS, MAX_WORDS = 3, 200  # of a session that is worth a summary, of a summary
 REQUEST_WORDS, MOST_SENTENCES = 50, 8  # of an extract, of a part
 # Characters of a turn, or of a part of it between code; tokens of a word in any script, with thoughts.
@@ -74,14 +70,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["worth_keeping", *_PARTS],
     "additionalProperties": False,
 }
-WRITTEN, EARLIER = "[already in the notes]", "[summary so far]"
-_WRITTEN_TOKENS = 2000  # of what the agent wrote itself, the newest
-# Tools that write any file, and so memory where they are given a file of it.
-_EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
-_FILE = ("file_path", "path", "filename", "file")  # arguments that name it
-_CONTENT = ("text", "content", "file_text", "new_string", "new_str", "new_text", "insert_text", "fact")
-# Beginnings of answers to calls without effect; ours may also begin with the tool's name and a colon.
-_FAILED = ("error", "failed", "not run", "no result", "unknown tool", "失败", "错误")
+EARLIER = "[summary so far]"
 logger = logging.getLogger("commonplace.summaries")
 
 
@@ -257,8 +246,13 @@ class Summarizer:
 
     def _draft(self, mark: Mark, stretch: Sequence[Turn]) -> Draft:
         """Bring the summary that stands up to date with a stretch."""
-        note = self._note(mark.note)
-        return draft(stretch, self.llm, self.settings, _read_parts(note.bare[_lines(note, mark.entry)]))
+        note, workspace = self._note(mark.note), self.memory.workspace
+        own = note.bare[_lines(note, mark.entry)]
+        days = sorted({at[:10] for turn in stretch if (at := moment(turn.at))})
+        places = [workspace.memory_file, *(workspace.daily(date.fromisoformat(day)) for day in days)]
+        standing = "\n".join("\n".join(self._note(os.fspath(place)).bare) for place in places)
+        already = standing.replace("\n".join(own), "") if own else standing
+        return draft(stretch, self.llm, self.settings, _read_parts(own), already)
 
     def _note(self, path: str) -> Document:
         """Return a note by its path; an empty one where it cannot be read."""
@@ -349,43 +343,7 @@ def _user_turns(turns: Sequence[Turn]) -> int:
     return sum(turn.role == "user" for turn in turns)
 
 
-# --- entries that are in the notes already ----------------------------------------------------------------
-
-
-def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
-    """Return the lines that the agent itself wrote to memory in these turns, and did not fail to.
-
-    `writers` are globs of tools that write memory; other tools that write files count where they are given
-    a file of it. No line holds a secret or a private part.
-    """
-    answers = {turn.answers: turn.text.lstrip().lower() for turn in turns if turn.role == "tool"}
-    lines: list[str] = []
-    for call in (call for turn in turns for call in turn.calls):
-        name = call.name.lower()
-        if not answers.get(call.id, "").startswith((*_FAILED, f"{name}: ", f"{name} failed")):
-            lines += [plain(line) for text in _memorized(call, writers) for line in text.splitlines()]
-    return [*filter(None, lines)]
-
-
-def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
-    """Return the texts that a call writes to memory; empty for any other call."""
-    arguments = dialogue.arguments(call.arguments)
-    if not arguments or not _is_memory(call.name.lower(), arguments, writers):
-        return []
-    return [text for key in _CONTENT if isinstance(text := arguments.get(key), str)]
-
-
-def _is_memory(tool: str, arguments: Mapping[str, object], writers: Sequence[str]) -> bool:
-    if any(fnmatchcase(tool, glob.lower()) for glob in writers):
-        return True
-    edits = any(fnmatchcase(tool, glob) for glob in _EDITORS)
-    return edits and any(_is_of_memory(str(arguments.get(name, ""))) for name in _FILE)
-
-
-def _is_of_memory(path: str) -> bool:
-    """Return True if a path leads to MEMORY.md, or to a note below a folder `memory`."""
-    *folders, name = path.lower().replace("\\", "/").split("/")
-    return name == "memory.md" or (name.endswith(".md") and paths.MEMORY_FOLDER in folders)
+# --- the summary in its note -------------------------------------------------------------------------------
 
 
 def _lines(note: Document, entry: str) -> slice:
@@ -493,11 +451,13 @@ class Draft:
     trouble: str = ""
 
 
-def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: Parts = Parts()) -> Draft:
+def draft(
+    turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: Parts = Parts(), already: str = ""
+) -> Draft:
     """Bring an earlier summary up to date with turns: by the model, or with their sentences on work done.
 
     The latter if there is no model or it fails: sentences on things done and decided; the text is empty if
-    they add no news.
+    they add no news. A model's sentences that a line of `already` says are left out.
     """
     clean = dialogue.clean(turns)
     language = prose.language(turn.text for turn in clean if turn.role == "user")
@@ -506,7 +466,7 @@ def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: P
         summary = dialogue.unframed(_labelled(earlier, language)).replace("\n- ", f"\n{EARLIER} ")
         so_far = f"{EARLIER} {summary}\n" if earlier else ""
         text = so_far + dialogue.written(clean, settings.max_tokens)
-        parts, trouble = _ask(text, clean, written(turns, WRITERS), language, llm, settings)
+        parts, trouble = _ask(text, clean, already, language, llm, settings)
     if parts is None:
         new = extract(clean, most := MAX_WORDS)
         done, decisions = joined([earlier.done, new.done]), joined([earlier.decisions, new.decisions])
@@ -516,17 +476,12 @@ def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: P
 
 
 def _ask(
-    text: str, clean: Sequence[Turn], already: Sequence[str], language: Language, llm: Llm, settings: Settings
+    text: str, clean: Sequence[Turn], already: str, language: Language, llm: Llm, settings: Settings
 ) -> tuple[Parts | None, str]:
     """Let the model say the parts; None, and why, where it cannot."""
-    left, lines = _WRITTEN_TOKENS, list[str]()
-    for line in reversed(already):
-        lines.insert(0, f"{WRITTEN} {dialogue.unframed(line)}")
-        if (left := left - about(lines[0])) < 0:
-            break
     try:
         messages = prompting.load("summary").messages(
-            conversation="\n".join([text, *lines]), language=NAMES[language], words=str(MAX_WORDS)
+            conversation=text, language=NAMES[language], words=str(MAX_WORDS)
         )
         completion = llm.complete(
             messages,
@@ -542,17 +497,17 @@ def _ask(
 
 
 def read(
-    data: object, known: frozenset[str], language: Language, already: Sequence[str] = ()
+    data: object, known: frozenset[str], language: Language, already: str = ""
 ) -> tuple[Parts | None, str]:
     """Return the parts of a model's answer; None and the reason if it is unusable.
 
-    Sentences that share too little with the conversation are left out, and so are those that the notes
-    hold `already`.
+    Sentences that share too little with the conversation are left out, and so are those that a line of
+    `already` says.
     """
     parts, trouble = _usable(data, known, language)
     if trouble:
         return None, trouble
-    news = [_not_in(part, already) for part in parts]
+    news = [prose.news(part, already) for part in parts]
     if parts != news and not any(news[1:]):
         return Parts(), ""  # apart from the request, the notes hold it all
     request, done, decisions, learned, left = (joined(map(ended, part)) for part in news)
@@ -576,12 +531,6 @@ def _usable(data: object, known: frozenset[str], language: Language) -> tuple[li
 def _texts(part: object) -> list[str]:
     """The texts of a part as a model answered it: a list, or a text alone."""
     return [text for text in map(plain, part if isinstance(part, list) else [part]) if text]
-
-
-def _not_in(texts: Sequence[str], already: Sequence[str]) -> list[str]:
-    """Leave out the texts that say what a line says already."""
-    standing = [compare.read(line) for line in already]
-    return [text for text in texts if not any(compare.same(compare.read(text), line) for line in standing)]
 
 
 def extract(turns: Sequence[Turn], most_words: int) -> Parts:

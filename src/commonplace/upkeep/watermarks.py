@@ -65,9 +65,9 @@ class Pending:
         self._lock = paths.lock_file(workspace, "pending")
         self._guard = threading.Lock()
         self._locks: dict[str, ExitStack] = {}
-        self._open: set[str] = set()
         self._working: dict[str, threading.Lock] = {}
-        self._users: Counter[str] = Counter()
+        self._users: Counter[str] = Counter()  # of each lock: the open session, and who works on it
+        self._open: set[str] = set()
 
     def is_open(self, session: str) -> bool:
         """Return True if this program has the session open."""
@@ -82,7 +82,7 @@ class Pending:
             if session in self._open:
                 return True
             try:
-                self._take(session)
+                self._hold(session)
             except InUse:
                 return False
             self._open.add(session)
@@ -106,17 +106,14 @@ class Pending:
     def claim(self, session: str) -> Iterator[None]:
         """Work on a session alone, whether it is open here or nowhere. Raises InUse if elsewhere."""
         with self._guard:
+            self._hold(session)
             working = self._working.setdefault(session, threading.Lock())
-            self._users[session] += 1
         try:
             with working:
-                with self._guard:
-                    self._take(session)
                 yield
         finally:
             with self._guard:
-                self._users[session] -= 1
-                self._drop(session)
+                self._release(session)
 
     def read(self, session: str) -> Mark | None:
         """Return the mark of a session, None if it is missing. Raises NoteUnreadable."""
@@ -142,30 +139,30 @@ class Pending:
     def _let_go(self, session: str) -> None:
         with self._guard:
             self._open.discard(session)
-            self._drop(session)
+            self._release(session)
 
-    def _take(self, session: str) -> None:
+    def _hold(self, session: str) -> None:
         """Take the lock of a session, unless this program has it. Raises InUse if another has."""
-        if session in self._locks:
-            return
-        held = ExitStack()
-        paths.prepare_state(self._workspace)
-        # Lock files are taken and deleted under one lock: a file that is about to go is never locked.
-        with locks.locked(self._lock):
-            try:
-                held.enter_context(locks.locked(self._lock_of(session), timeout_s=0))
-            except LockTimeout as error:
-                told = "another process has it open, and sums it up when it rests"
-                raise InUse(f"session {paths.shown(session)}", told) from error
-        self._locks[session] = held
+        if session not in self._locks:
+            held = ExitStack()
+            paths.prepare_state(self._workspace)
+            # Lock files are taken and deleted under one lock: a file that is about to go is never locked.
+            with locks.locked(self._lock):
+                try:
+                    held.enter_context(locks.locked(self._lock_of(session), timeout_s=0))
+                except LockTimeout as error:
+                    told = "another process has it open, and sums it up when it rests"
+                    raise InUse(f"session {paths.shown(session)}", told) from error
+            self._locks[session] = held
+        self._users[session] += 1
 
-    def _drop(self, session: str) -> None:
-        """Give the lock back, unless the session is open or worked on."""
+    def _release(self, session: str) -> None:
+        """Give the lock back where nothing here needs it any more, and delete its file."""
+        self._users[session] -= 1
         if self._users[session]:
             return
+        del self._users[session]
         self._working.pop(session, None)
-        if session in self._open or session not in self._locks:
-            return
         lock = self._lock_of(session)
         with self._locks.pop(session), suppress(LockTimeout), locks.locked(self._lock):
             for ending in (".lock", ".queue"):

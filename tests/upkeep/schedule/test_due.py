@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.types.changes import About, Change
 from commonplace.upkeep.schedule import due
-from tests import applying
 
 NIGHT = datetime.fromisoformat("2026-02-13T03:30:05+01:00")
 HOLDER = """
@@ -91,13 +89,6 @@ def test_a_failed_one_leaves_the_next_one_due(memory: Memory) -> None:
     assert known.result == "the model does not answer"
     assert due.moment(known.at) == NIGHT
     assert due.moment(known.tried) == NIGHT + timedelta(days=1)
-
-
-def test_the_history_tells_of_one_whose_record_is_lost(memory: Memory) -> None:
-    change = Change("MEMORY.md", b"# Memory\n", b"# Memory\n\n- more\n")
-    applying.apply(memory.workspace, [change], About("consolidate", "consolidate"), now=NIGHT)
-    assert not due.is_due(memory, NIGHT + timedelta(hours=1))
-    assert due.is_due(memory, NIGHT + timedelta(days=1))
 
 
 def test_no_secret_gets_into_the_record(memory: Memory) -> None:

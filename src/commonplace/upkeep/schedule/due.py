@@ -19,7 +19,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.messages import message
 from commonplace.markdown import metadata
 from commonplace.notes import scan
-from commonplace.storage import journal, keyvalue
+from commonplace.storage import keyvalue
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -75,7 +75,7 @@ def is_due(memory: Memory, now: datetime) -> bool:
     if not found:
         return False
     known = record(workspace)
-    last = last_at(workspace, known)
+    last = moment(known.at) if known else None
     if known is None or last is None or last > now.astimezone():
         return True
     wait = timedelta(hours=memory.settings.consolidate.every_hours * (1 - EARLY))
@@ -105,15 +105,6 @@ def record(workspace: paths.Workspace) -> Record | None:
         return Record(**{name: value[name] for name in Record.__slots__ if name in value})
     except CommonplaceError:
         return None
-
-
-def last_at(workspace: paths.Workspace, known: Record | None) -> datetime | None:
-    """When the last one began that did not fail: by the record, or by the history of changes."""
-    told = [moment(known.at) if known else None]
-    found = (journal.load(workspace, name) for name in reversed(journal.names(workspace)))
-    newest = next((run for run in found if run is not None and run.about.kind == "consolidate"), None)
-    told.append(moment(newest.at) if newest else None)
-    return max((at for at in told if at is not None), default=None)
 
 
 def moment(text: str) -> datetime | None:
