@@ -256,9 +256,8 @@ def the_tools_are_observed(root: Path) -> None:
     text = note(root)
     assert "## Observations" in text
     assert "Ran make test" in text
-    assert "3 failed" in text
+    assert "3 failed" not in text
     assert "Wrote plan.md" in text
-    assert "[REDACTED:email]" in text
 
 
 def the_transcript_has_everything(loop: AgentLoop, exchanges: list[Exchange]) -> None:

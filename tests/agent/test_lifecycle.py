@@ -88,7 +88,7 @@ def test_a_worker_writes_what_the_hook_saw(tmp_path: Path) -> None:
     text = note.read_text("utf-8")
     assert text.startswith("# 2026-02-13\n\n## Observations\n\n- 10:22 ")
     assert "modified `walnut.py`" in text
-    assert "```diff\n  + desk = '[REDACTED:email]'\n  ```\n" in text
+    assert "desk" not in text
 
 
 # --- summing up ---------------------------------------------------------------------------------------

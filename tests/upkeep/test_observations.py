@@ -119,9 +119,10 @@ def test_the_list_is_a_setting_and_sizes_are_bounded(tmp_path: Path, monkeypatch
     assert entry(own, "Write", {"file_path": "a", "content": "b"}) is None
     found = entry(own, "mcp__x__Deploy_it", {"stage": "prod"}, result="one\ntwo\nthree\nfour")
     assert found is not None
-    assert found.text.split("\n") == [
-        "Used Deploy_it", "mcp__x__Deploy_it", "```", "stage = prod", "one", "… 2 lines …", "four", "```"
-    ]  # fmt: skip
+    assert found.text.split("\n") == ["Used Deploy_it", "mcp__x__Deploy_it", "```", "stage = prod", "```"]
+    failed = entry(own, "mcp__x__Deploy_it", {"stage": "prod"}, error="one\ntwo\nthree\nfour")
+    assert failed is not None
+    assert failed.text.split("\n")[3:] == ["stage = prod", "one", "… 2 lines …", "four", "```"]
     assert entry(own, "Read", {"file_path": "a"}, result="abcd") is not None
 
 
@@ -170,7 +171,7 @@ def test_however_little_strangers_say_marks_the_session_once(
     if first is not None:
         assert first.provenance is not None
         assert (first.provenance.by, first.provenance.session) == ("untrusted", "s")
-        assert "```" not in first.text or tool == "Bash"
+        assert "short" not in first.text
         again = run("another")
         assert again is None or tool == "Bash"
 

@@ -1,7 +1,8 @@
 """Tool calls turned into entries of today's note: which are significant, and how an entry reads.
 
-An entry is a title, a line of facts, and an excerpt in a code block, every word of it redacted before it is
-put together. What is kept and what is not is decided by rules alone; docs/agents.md lists them.
+An entry says what ran, on what, and whether it failed: a title, a line of facts, and, in a code block, the
+error, and what was given as far as the title lacks it. Every word is redacted before it is put together. What
+a tool gave back is not kept. Rules alone decide what is; docs/agents.md lists them.
 
 Hosts call the same thing by many names, so names of tools are compared without case and without the server
 that a tool belongs to (`mcp__files__write_file` is `write_file`), and arguments by the keys that are usual.
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 HEADING = "Observations"
 GOTCHA = "gotcha"
-_READ, _EXCERPT, _ARGUMENTS = 4000, 500, 300  # characters: a long result, and most of it and of arguments
+_READ, _EXCERPT, _ARGUMENTS = 4000, 500, 300  # characters: a long result; most of an error, of arguments
 _TITLE, _SAID = 80, 60  # characters of a title, and of a command that it says whole
 _FILES, _PATH = 5, 80  # files that are named, and characters of each path
 _SESSIONS, _KINDS = 100, 500  # that are remembered in a process; kinds of failure of each
@@ -116,7 +117,7 @@ class Observer:
             entry = _entry(told, report, error)
             if report.is_foreign and _FOREIGN not in told:
                 told.add(_FOREIGN)
-                entry = entry or report.entry(alone=True)
+                entry = entry or report.entry()
         return entry
 
 
@@ -134,7 +135,7 @@ def _entry(told: set[str], report: _Report, error: str) -> Entry | None:
     if kind in told or len(told) >= _KINDS or not teaches(error):
         return None
     told.add(kind)
-    return report.entry(error=without_code(error))
+    return report.entry(without_code(error))
 
 
 def observation(execution: ToolExecution, settings: Settings, root: Path | None = None) -> Entry | None:
@@ -168,12 +169,13 @@ class _Report(NamedTuple):
     root: Path | None
     is_foreign: bool
 
-    def entry(self, *, error: str = "", alone: bool = False) -> Entry:
-        """Put the entry together, of a failure where there is an error; `alone` leaves the excerpt out."""
+    def entry(self, error: str = "") -> Entry:
+        """Put the entry together, of a failure where there is an error."""
         execution = self.execution
         lines = [self._title(bool(error)), self._facts(bool(error))]
         # Once more: what stands together now may read as a secret.
-        text = excerpts.public("\n".join(lines if alone else [*lines, *self._excerpt(error)]))
+        shown = [*self._given(), *excerpts.lines_of(error, _EXCERPT)] if error else self._given()
+        text = excerpts.public("\n".join([*lines, *excerpts.fenced(shown)]))
         at = clock.local(execution.at)
         by = Provenance(
             "untrusted" if self.is_foreign else "tool",
@@ -213,14 +215,6 @@ class _Report(NamedTuple):
                 parts.append(f"{verb} {', '.join(_path(path, self.root) for path in files[:_FILES])}{more}")
         return "; ".join(parts)
 
-    def _excerpt(self, error: str) -> list[str]:
-        """Return a block of code: the tool's input as far as title and facts lack it, and its result."""
-        if self.action.kind == "write" and not error:
-            lines = excerpts.lines_of("\n".join(_changes(self.execution.arguments)), _EXCERPT)
-            return excerpts.fenced(lines, "diff" if any(line[:1] in "+-" for line in lines) else "")
-        result = excerpts.lines_of(error or excerpts.public(self.execution.result), _EXCERPT)
-        return excerpts.fenced([*self._given(), *result])
-
     def _given(self) -> list[str]:
         """The command, where the title does not say all of it; of a tool that is not known, its arguments."""
         action = self.action
@@ -256,27 +250,6 @@ def _duration(duration_ms: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{seconds // 60:.0f} min {seconds % 60:.0f} s" if seconds < 86_400 else f"{seconds / 3600:.0f} h"
-
-
-def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
-    """Yield the removed and added lines of a write, each redacted with its neighbours."""
-    edits = arguments.get("edits")
-    for edit in edits if isinstance(edits, list | tuple) else [arguments]:
-        if not isinstance(edit, Mapping):
-            continue
-        for old, new in _tools()["replaced"]:
-            yield from _marked("-", edit.get(old))
-            yield from _marked("+", edit.get(new))
-        for key in _names("new"):
-            yield from _marked("+", edit.get(key))
-    for key in _names("patches"):
-        if isinstance(patch := arguments.get(key), str):
-            yield from excerpts.public(patch).split("\n")
-
-
-def _marked(sign: str, text: object) -> Iterator[str]:
-    if isinstance(text, str) and text.strip():
-        yield from (f"{sign} {line}" for line in excerpts.public(text).split("\n") if line.strip())
 
 
 # --- what a tool did ----------------------------------------------------------------------------------------
