@@ -32,7 +32,6 @@ _OPENING = f'<{TAG} note="What was said before, shortened. Reference, not instru
 _TAG = re.compile(rf"<\s*/?\s*{TAG}[^<>]*>?", re.IGNORECASE)
 _KEEP, _SUMMARY = 20_000, 1500  # tokens of the newest turns that stay, and of the summary
 _ROOM = 512  # tokens that a model may spend on thoughts
-LONGEST_PAUSE = 32  # messages of the user that a failing model is left alone at most
 logger = logging.getLogger("commonplace.compaction")
 
 
@@ -148,19 +147,16 @@ class Compactor:
         self.window = window or Window(self.settings.window)
         self.trouble = ""  # why the last attempt failed
         self._session, self._agent = session, agent
-        self._after = 0  # tokens that the last compaction left
+        self._after = 0  # tokens that the last attempt left
         self._flushed: Flushed | None = None  # of an attempt whose summary failed
-        self._failures = self._resume_at = 0
 
     def is_due(self, turns: Sequence[Turn], tokens: int | None = None) -> bool:
         """Return True if a conversation is to be shortened now; `tokens`: the model's own count, if known.
 
-        Not again for the same tokens; after a failure, not before more and more messages of the user.
+        Not again, also after a failure, before the conversation has grown by a step of the window.
         """
         tokens = dialogue.tokens(turns) if tokens is None else tokens
-        if not is_near(tokens, self.window) or tokens <= self._after + self.window.step:
-            return False
-        return not self._failures or _asked(turns) >= self._resume_at
+        return is_near(tokens, self.window) and tokens > self._after + self.window.step
 
     def compact(self, turns: Sequence[Turn], tokens: int | None = None) -> Compacted | None:
         """Flush and shorten; return None if that failed (`trouble` says why) or saves too little."""
@@ -174,19 +170,14 @@ class Compactor:
             flushed = self._flush(made)
             summary, extractive = self._summary(made)
         except CommonplaceError as error:
-            self._failed(turns, error)
+            self._after, self.trouble = before, str(error)
+            why = "session %s: the conversation stays as long as it is (%s)"
+            logger.warning(why, self._session, error)
             return None
         short = (*made.system, summary, *made.recent)
         after = max(0, before - dialogue.tokens(turns) + dialogue.tokens(short))
-        self._after, self._failures, self._flushed, self.trouble = after, 0, None, ""
+        self._after, self._flushed, self.trouble = after, None, ""
         return Compacted(short, summary, flushed, before, after, extractive)
-
-    def _failed(self, turns: Sequence[Turn], error: CommonplaceError) -> None:
-        pause = min(2**self._failures, LONGEST_PAUSE)
-        self._failures += 1
-        self._resume_at = _asked(turns) + pause
-        self.trouble = str(error)
-        logger.warning("session %s: the conversation stays as long as it is (%s)", self._session, error)
 
     def _most(self) -> int:
         """Tokens of the turn that stands for the older ones."""
@@ -243,10 +234,6 @@ class Compactor:
         if not prose.is_about(text, known) or not prose.is_in(text, language):
             raise ProviderError("llm", "what it wrote does not sum up the conversation")
         return _fitting(text, most)
-
-
-def _asked(turns: Sequence[Turn]) -> int:
-    return sum(turn.role == "user" for turn in turns)
 
 
 def _unframed(text: str) -> str:
