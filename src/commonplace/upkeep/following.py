@@ -194,18 +194,10 @@ def _sessions(state: FileState, indexed: Sequence[NoteInfo]) -> Iterator[Session
     """The sessions in a file, as the index knows them; the file alone where it does not."""
     whole = Session(state.shown, state.collection, _told(state), state.mtime_ns / 1e9, state.size)
     for note in indexed:
-        written = note.written or whole.written
-        yield Session(
-            note.path,
-            whole.collection,
-            whole.format,
-            written,
-            note.size,
-            note.title,
-            note.date or "",
-            note.turns,
-            note.number,
-        )
+        yield replace(
+            whole, id=note.path, written=note.written or whole.written, size=note.size, title=note.title,
+            day=note.date or "", turns=note.turns, number=note.number,
+        )  # fmt: skip
     if not indexed:
         yield whole
 
