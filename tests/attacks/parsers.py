@@ -21,7 +21,7 @@ from commonplace.config import loading
 from commonplace.edit import resolve
 from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets
-from commonplace.edit.forget.words import Words, unescaped
+from commonplace.edit.forget.words import Words
 from commonplace.language import (
     compare,
     dates,
@@ -494,7 +494,6 @@ PARSERS: dict[str, Parser] = {
     "erasure.cutting.cut, a line": _cut_line,
     "erasure.cutting.moved": _moved,
     "erasure.messages.message": lambda text: session.without(_bytes(json.dumps({"text": text + " Mira"})), _FORGET),
-    "erasure.messages.unescaped": unescaped,
     # Refining.
     "lifecycle.prose.sentences": prose.sentences,
     "lifecycle.prose.within": lambda text: prose.within(text, 50),
