@@ -55,7 +55,9 @@ class Draft:
     def statement(self, was: Statement) -> Statement:
         """Return a statement of long-term memory as it stands now."""
         first = self.line(was.first)
-        return next(one for one in self.memory.statements if one.first == first)
+        by = first - was.first
+        moved = replace(was, first=first, last=was.last + by, end=was.end + by)
+        return next((one for one in self.memory.statements if one.first == first), moved)
 
     def take(self, made: Edit, archived: Mapping[int, str] | None = None) -> None:
         """Take over an edit of one file, and let the references of both follow.
