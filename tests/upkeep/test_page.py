@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from commonplace.config.settings import Summary
-from commonplace.upkeep import compaction, flush, summaries
+from commonplace.upkeep import flush, summaries
 from commonplace.upkeep.compaction import Window
 from commonplace.upkeep.summaries import MAX_WORDS, MIN_USER_TURNS
 from tests.cli.conftest import environment
@@ -42,5 +42,5 @@ def test_the_numbers_are_those_of_the_settings() -> None:
     assert Summary().idle_s == 600
     assert f"{Window(1).reserve:,} and {Window(1).margin:,})" in PAGE
     assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
-    assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
+    assert "tried again when it has grown by the margin" in PAGE
     assert f"## {summaries.HEADINGS['en']}" in PAGE

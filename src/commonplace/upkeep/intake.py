@@ -392,7 +392,8 @@ def _compose_day(
     new = [entry for item, entry in placed if item.key not in had]
     updated = sum(item.key in had and had[item.key].said != item.digest for item, _ in placed)
     removed, differs = len(gone), 0
-    is_ours = before is None or (file is not None and journal.digest(before)[:32] == file.digest)
+    # A note that is gone may have been rolled up: what stood in it is not written again.
+    is_ours = not had if before is None else file is not None and journal.digest(before)[:32] == file.digest
     if before is not None and is_ours and had.keys() <= items.keys() | gone:
         entries = [entry for _, entry in placed]
         after = _day_note(source.kind, source.shown, path, entries, day) if entries else None
