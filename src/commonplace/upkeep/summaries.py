@@ -2,7 +2,7 @@
 
 A model answers with the parts of a summary (request, done, decided, learned, left open). Without a model the
 sentences about work done or decided are taken, and a session without any has no summary. What the notes of
-these days and long-term memory say already is not said again.
+these days and long-term memory say already, summaries aside, is not said again.
 """
 
 from __future__ import annotations
@@ -250,8 +250,8 @@ class Summarizer:
         own = note.bare[_lines(note, mark.entry)]
         days = sorted({at[:10] for turn in stretch if (at := moment(turn.at))})
         places = [workspace.memory_file, *(workspace.daily(date.fromisoformat(day)) for day in days)]
-        standing = "\n".join("\n".join(self._note(os.fspath(place)).bare) for place in places)
-        already = standing.replace("\n".join(own), "") if own else standing
+        standing = chain.from_iterable(self._note(os.fspath(place)).bare for place in places)
+        already = "\n".join(line for line in standing if DASH not in line)  # but for summaries
         return draft(stretch, self.llm, self.settings, _read_parts(own), already)
 
     def _note(self, path: str) -> Document:
