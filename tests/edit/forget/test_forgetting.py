@@ -17,10 +17,6 @@ from commonplace import Memory, config
 from commonplace.base import database, paths
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.edit.forget import residue as scan
-from commonplace.edit.forget.targets import Targets
-from commonplace.index.sqlite import forget as index_forget
-from commonplace.index.sqlite import schema
-from commonplace.markdown import statements
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
@@ -93,21 +89,6 @@ def test_of_lines_that_lose_words_the_rest_is_shown_as_notes_are(memory: Memory)
     rests = [(place.start_line, place.rest) for place in planned.places if place.where == "notes"]
     assert rests == [(3, ""), (4, "- Lin pays in …,  too."), (5, "- …: password = [REDACTED:password]")]
     assert planned.places == forget(memory, "text", "zinc").places
-
-
-def test_a_dry_run_reads_the_statements_of_a_note_few_times(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = memory.workspace.daily(NOW.date())
-    path.write_text(
-        "# N\n\n- The deploy was moved to Friday by the team.\n- Tea is drunk at four each day.\n"
-    )
-    read: list[str] = []
-    reading = statements.read
-    monkeypatch.setattr(statements, "read", lambda note: read.append(note.path) or reading(note))
-    place = path.relative_to(memory.workspace.root).as_posix()
-    assert memory.forget(Selection("lines", f"{place}#L3"), dry_run=True).places
-    assert read.count(place) <= 3
 
 
 def test_lines_are_whole_statements(memory: Memory) -> None:
@@ -458,28 +439,6 @@ def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
     assert holding(memory.workspace.root, ["secretphras", "xanadutown"]) == {}
 
 
-def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
-    path = tmp_path / "index.sqlite"
-    connection = schema.connect(os.fspath(path))
-    schema.create(connection, {})
-    made = "CREATE VIRTUAL TABLE {} USING fts5(body, content='', contentless_delete=1)"
-    connection.execute(made.format("new_fts"))
-    planted = "x(x) VALUES(1); ATTACH 'planted.db' AS y; --"  # as in a folder of somebody else's
-    connection.execute(made.format(database.quoted(planted)))
-    tables = database.full_text(connection)
-    assert {"passages_fts", "struck_fts", "new_fts", planted} == set(tables)
-    for table in map(database.quoted, tables):
-        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax')")
-        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
-        connection.execute(f"DELETE FROM {table} WHERE rowid = 1")
-    assert b"zorblax" in path.read_bytes() + path.with_name("index.sqlite-wal").read_bytes()
-    index_forget.rewrite(connection, path)
-    connection.close()
-    assert b"zorblax" not in path.read_bytes()
-    assert scan.of_file(path, scan.Forms(Targets(people=("Zorblax",)))) == 0
-    assert not Path("planted.db").exists()
-
-
 # --- what is left ---------------------------------------------------------------------------------------
 
 
@@ -571,26 +530,6 @@ def test_git_is_told_of_no_name(memory: Memory) -> None:
     assert "Mira" not in now.stdout
     assert erasure.run is not None
     assert erasure.run.commit
-
-
-HOLES = ("disk.img", "sessions/huge.jsonl", "huge.json", "memory/huge.sqlite")
-
-
-@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="a system that tells of no holes")
-def test_a_file_that_is_one_great_hole_holds_nobody_up(memory: Memory) -> None:
-    memory.sync()
-    for name in HOLES:
-        path = (memory.workspace.state if name == "huge.json" else memory.workspace.root) / name
-        path.parent.mkdir(exist_ok=True)
-        with path.open("wb") as file:
-            file.write(b"SQLite format 3\0" if name.endswith("sqlite") else b"Bo")
-            file.truncate(1 << 40)
-            file.seek(1 << 39)
-            file.write(b"-- Mira called --" + b"x" * 100)
-    erasure = memory.forget(Selection("person", "Mira"), now=NOW)
-    left = {trace.path for trace in erasure.left}
-    assert {"disk.img", "STATE/huge.json"} <= left
-    assert "Mira" not in text(memory, "memory/2026-02-13.md")
 
 
 def test_of_a_file_that_holds_too_much_it_is_said(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def forget(
             if targets.shown is not None:
                 waiting = stores.find(context, "spool", targets)
                 journal.check(context, targets, choice.composed, waiting)
-            targets = _complete(context, choice, targets)
+            targets = replace(targets, requests=selection.requested(context, choice))
             progress.check()
             intent = journal.add(workspace, targets)
             try:
@@ -92,7 +92,7 @@ def _carry_on(context: Context, intent: str, now: datetime | None) -> Erasure:
 
 def preview(context: Context, choice: Choice) -> Erasure:
     """Return a preview; no file changes."""
-    targets = _complete(context, choice, choice.targets)
+    targets = replace(choice.targets, requests=selection.requested(context, choice))
     waiting = stores.find(context, "spool", targets)
     basis = journal.basis(choice.targets, [*waiting, *choice.composed.places])
     places = [*waiting, *choice.composed.shown]
@@ -112,11 +112,6 @@ def _choose(context: Context, what: Sequence[Selection] | Erasure) -> Choice:
     if isinstance(what, Erasure):
         return selection.choose_again(context, journal.previewed(what))
     return selection.choose(context, what)
-
-
-def _complete(context: Context, choice: Choice, targets: Targets) -> Targets:
-    """Targets with the requests that go along."""
-    return replace(targets, requests=selection.requested(context, choice))
 
 
 def _shown(place: Erased) -> Erased:

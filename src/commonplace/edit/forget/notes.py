@@ -134,20 +134,18 @@ def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> st
     return next((name for name in names if os.path.realpath(workspace.root / name) == real), "")
 
 
-def compose(
-    names: Iterable[str], read: Read, targets: Targets, page: Callable[[bytes, str], Page] = Page.read
-) -> Composed:
+def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
     after: dict[str, bytes | None] = {}
-    cuts = _cuts(before, targets, page)
+    cuts = _cuts(before, targets)
     # Of the transcripts of forgotten sessions no line is left that a reference could point at.
     maps: dict[str, Moved] = dict.fromkeys(targets.transcripts, lambda _: None)
     for _ in range(_PASSES):
         lines = _lines(cuts)
         moved = shifted(before, maps | {name: cuts[name].edit.follower(name) for name in lines})
         after = {**before, **moved}
-        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets, page)
+        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets)
         if _lines(cuts) == lines:
             break
     after |= {name: cut.data for name, cut in cuts.items()}
@@ -155,8 +153,8 @@ def compose(
     return Composed(changes, cuts)
 
 
-def _cuts(notes: Mapping[str, bytes], targets: Targets, page: Callable[[bytes, str], Page]) -> dict[str, Cut]:
-    cuts = ((name, intents.cut(page(notes[name], name), targets)) for name in _likely(notes, targets))
+def _cuts(notes: Mapping[str, bytes], targets: Targets) -> dict[str, Cut]:
+    cuts = ((name, intents.cut(Page.read(notes[name], name), targets)) for name in _likely(notes, targets))
     return {name: cut for name, cut in cuts if cut is not None}
 
 
