@@ -114,7 +114,7 @@ class Attachment:
         """Say what a conversation holds of what it was given: all else may be given again."""
         self._builder.forget(session)
         for context in contexts:
-            self._builder.given(context)
+            self._builder.injected.add(session, context.passages)
 
     # --- after a tool -------------------------------------------------------------------------------
 

@@ -91,8 +91,11 @@ class ClientEvents:
             is_message = session and name in ANSWERED and self.memory.workspace.reader is None
             return "", lambda: self._injected().heard(session) if is_message else None
         given = context
+        is_new = name == "SessionStart" and event.get("source") != "resume"
         answer = {"hookEventName": name, "additionalContext": context.text}
-        return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(given)
+        return json.dumps({"hookSpecificOutput": answer}), lambda: self._builder().given(
+            given, "new" if is_new else "kept"
+        )
 
     def missed(self, event: Mapping[str, Any]) -> None:
         """Note that the answer to an event came too late, or from words alone: the next message brings it."""
@@ -107,7 +110,10 @@ class ClientEvents:
         if self.memory.workspace.reader is not None:
             return
         if name in ("PostToolUse", "PostToolUseFailure"):
+            from commonplace.agent import receipts
+
             self._observe(event, session)
+            receipts.mark_tool(self.memory, session, str(event.get("tool_name", "")), event.get("tool_input"))
         elif _subagent(event):
             return  # its conversation is not that of the session
         elif name == "PreCompact":
@@ -206,7 +212,11 @@ class ClientEvents:
 
     def _rest(self, event: Mapping[str, Any], session: str, *, over: bool) -> None:
         """Note where the session's transcript lies, and bring what was observed into the notes."""
+        from commonplace.agent import receipts
+
         self._mark(event, session, over=over)
+        if not over:
+            receipts.mark(self.memory, session, _reply(event), "reply")
         self._later(self._write_down)
         if over:
             self._injected().heard(session, over=True)
@@ -271,6 +281,19 @@ class _Flush(NamedTuple):
 def _subagent(event: Mapping[str, Any]) -> str:
     """The subagent that an event is of, by its type, else its id; its session is that of its parent."""
     return str(event.get("agent_type") or event["agent_id"]) if event.get("agent_id") else ""
+
+
+def _reply(event: Mapping[str, Any]) -> str:
+    """The words of the model since the last message of the user: of the event, or else of the transcript."""
+    from commonplace.upkeep.summaries import foreign_turns
+
+    said, source, replies = event.get("last_assistant_message"), event.get("transcript_path"), list[str]()
+    if isinstance(said, str) or not isinstance(source, str) or not is_transcript(source):
+        return said if isinstance(said, str) else ""
+    with suppress(CommonplaceError):
+        for turn in foreign_turns(source):
+            replies = [] if turn.role == "user" else [*replies, turn.text]
+    return "\n".join(replies)
 
 
 def _message(event: Mapping[str, Any]) -> str:

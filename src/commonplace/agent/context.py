@@ -30,6 +30,10 @@ from commonplace.search import journal, pack
 from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit, Level, Recall
 
+TYPE_CHECKING = False  # `typing` costs a start 3 ms
+if TYPE_CHECKING:
+    from commonplace.agent.receipts import Prefix
+
 LONG_TERM, DAILY, FILES, OPEN, RECALL = "long-term", "daily", "files", "open", "recall"
 OPEN_DAYS = 14  # of daily notes in which open matters are looked for
 GIVEN, SAID = "in this session already", "said above"
@@ -73,6 +77,7 @@ class Context:
     level: Level | None = None
     stale: int = 0
     warnings: tuple[str, ...] = ()
+    message: str = ""
 
     JSON = "text tokens budget session level stale warnings parts left_out"
 
@@ -148,7 +153,7 @@ class ContextBuilder:
             return None
         if not done.wait(deadline.left_s()) or not built:
             return None
-        self.given(built[0])
+        self.given(built[0], "kept")
         return built[0]
 
     def compose(
@@ -179,7 +184,7 @@ class ContextBuilder:
             block.recall(message, today, sparing=sparing)
         for text in late:
             block.recall(text, today, sparing=sparing)
-        return block.context()
+        return replace(block.context(), message=message)
 
     def _take_notes(
         self, block: Block, today: date, share: float, names: Sequence[str], *, open_matters: bool
@@ -210,9 +215,20 @@ class ContextBuilder:
             matters = [piece for place in places for piece in read(place, chunks.of_open_matters)]
             block.take(OPEN, sorted(matters, key=newness_of, reverse=True), OPEN_TOKENS)
 
-    def given(self, context: Context) -> None:
-        """Note that the session of a context was given it."""
+    def given(self, context: Context, prefix: Prefix = "unknown") -> None:
+        """Note that the session of a context was given it, with a receipt; `prefix` as of `Receipt`."""
+        from commonplace.agent import receipts
+
         self.injected.add(context.session, context.passages)
+        receipts.record(
+            self.memory,
+            context.passages,
+            agent=self.injected.agent,
+            session=context.session,
+            message=context.message,
+            tokens=context.tokens,
+            prefix=prefix,
+        )
 
     def forget(self, session: str) -> None:
         """Let a session be given everything again, as after its conversation was shortened."""

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from commonplace.agent import instructions, tools
+from commonplace.agent import instructions, receipts, tools
 from commonplace.agent.background import Background
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.hooks import HookManager
@@ -150,6 +150,7 @@ class AgentLoop:
                 self._hooks.emit("on_message_received", MessageEvent(self.session, said, self.agent))
                 self._recall(said, reply)
                 answer = self._answer(reply)
+                receipts.mark(self.memory, self.session, reply.text, "reply")
                 self._hooks.emit("on_response_ready", MessageEvent(self.session, answer, self.agent))
             except KeyboardInterrupt:
                 reply.stopped = True
@@ -223,6 +224,7 @@ class AgentLoop:
             self._read()
             self._anew()
         for execution in done if allowed else ():
+            receipts.mark_tool(self.memory, execution.session, execution.tool, execution.arguments)
             self._hooks.emit("on_tool_executed", execution)
         return done
 
@@ -262,7 +264,7 @@ class AgentLoop:
         self._given = [one for one in self._given if any(one.text in turn.text for turn in self.history)]
         self._context.forget(self.session)
         for given in self._given:
-            self._context.given(given)
+            self._context.injected.add(self.session, given.passages)
 
 
 def _now() -> str:

@@ -41,7 +41,7 @@ class Injected:
 
     def __init__(self, workspace: paths.Workspace | None = None, agent: str = "") -> None:
         self.trouble = ""
-        self._workspace, self._agent = workspace, agent
+        self._workspace, self.agent = workspace, agent
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
@@ -80,12 +80,12 @@ class Injected:
 
     def live(self) -> str:
         """Return the session of the agent that had a message lately; empty unless it is exactly one."""
-        if self._workspace is None or not self._agent:
+        if self._workspace is None or not self.agent:
             return ""
         found: list[dict[str, Any]] = []
         with suppress(CommonplaceError):
             found = [value for _, value in keyvalue.each(self._workspace, KIND, since_s=_LIVE_S)]
-        live = [one for one in found if one.get("agent") == self._agent and not one.get("over")]
+        live = [one for one in found if one.get("agent") == self.agent and not one.get("over")]
         return str(live[0]["session"]) if len(live) == 1 else ""
 
     def forget(self, session: str) -> None:
@@ -120,7 +120,7 @@ class Injected:
         def changed(value: dict[str, Any] | None) -> Mapping[str, Any]:
             given = OrderedDict.fromkeys(value["given"] if value else ())
             _put(given, digests)
-            whose = {"session": session, "agent": self._agent, "over": over} if self._agent else {}
+            whose = {"session": session, "agent": self.agent, "over": over} if self.agent else {}
             return {"given": list(given), **whose}
 
         try:

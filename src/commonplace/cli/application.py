@@ -56,8 +56,8 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "models": "models:models", "cache": "costs:cache",
     },
     "Try and measure": {
-        "costs": "costs:costs", "usage": "index:usage", "demo": "measurements:demo",
-        "eval": "measurements:evaluations",
+        "costs": "costs:costs", "usage": "index:usage", "why": "index:why",
+        "demo": "measurements:demo", "eval": "measurements:evaluations",
     },
 }  # fmt: skip
 # The commands that people need first, with their summaries: help and completion import no command.

@@ -239,6 +239,24 @@ def usage(
         session.answer(form, used, lambda: reports.usage_text(used, look))
 
 
+@command("why", answers=True)
+@click.argument("which", metavar="[LAST|SESSION|N]", default="LAST")
+@click.pass_context
+def why(ctx: click.Context, which: str, form: str) -> None:
+    """Show what prompts were given: the last block, those of a session, or the last N.
+
+    Of each passage its factors (as `search --explain` shows them), its tokens, and whether its words turned
+    up in what the model said or did next. The prefix of a prompt is kept where a block stands beside the
+    newest message. The record is that of `usage`.
+    """
+    from commonplace.agent import receipts
+
+    found = receipts.listed(session.open_memory(ctx), which)
+    session.answer(form, found, lambda: receipts.text(found))
+    if not found:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
 def _uses_text(uses: Sequence[Activity]) -> str:
     rows = [
         (

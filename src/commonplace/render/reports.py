@@ -19,9 +19,7 @@ from commonplace.types.results import LEVEL_NAMES, WEAKLY, answered_by
 if TYPE_CHECKING:
     from commonplace import types
 
-ANCHOR = "▶ "
 NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
-_DAYS_SHOWN = 14
 _LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
 _STAMP = 15  # characters of a run's id that say when it was made
 _LEFT = {
@@ -166,7 +164,7 @@ def timeline_text(timeline: types.Timeline, look: Look = PLAIN) -> str:
         where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
         headings = undated(moment.headings, moment.date, moment.path)
         below = " · ".join([*moment.labels, *([" › ".join(headings)] if headings else [])])
-        mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
+        mark = look.style("▶ ", "match") if moment.is_anchor else INDENT
         rows = passage(moment.text, look, None, None)
         lines.append(f"{number}{mark}{where}{'  ' * bool(below)}{below}")
         lines += [INDENT + row for row in rows if row.strip()]
@@ -384,7 +382,7 @@ def erasure_count(places: Sequence[types.Erased]) -> str:
 def usage_text(usage: types.Usage, look: Look = PLAIN) -> str:
     """Render questions and their results as short tables."""
     blocks = [_labelled(_usage_rows(usage), look)]
-    days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days[-_DAYS_SHOWN:]]
+    days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days[-14:]]
     found = [(f"{use.found:,}", f"{use.opened:,}", screen.name(use.path)) for use in usage.most_found]
     width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
     unanswered = [
@@ -419,6 +417,8 @@ def _usage_rows(usage: types.Usage) -> Iterable[tuple[str, str]]:
         if usage.answered:
             yield "opened", _share(usage.opened, usage.answered)
         yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
+    if usage.given:
+        yield "used", f"{_share(usage.used, usage.given)} of the blocks that prompts were given"
     if usage.late:
         yield "too late", f"{count(usage.late, 'answer')} of hooks came after their deadline"
 

@@ -1,4 +1,4 @@
-"""The record of use: questions, their hits, and what was opened; one small write after an answer is made.
+"""The record of use: questions, hits, receipts of prompts, what was opened; a small write after an answer.
 
 One SQLite file in the state of the workspace. Questions are in it without secrets and private parts; no
 text of a note is. A question must not wait for it nor fail with it: a row that cannot be written at once is
@@ -7,11 +7,12 @@ left out.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.base import fork, paths
@@ -50,7 +51,11 @@ CREATE TABLE IF NOT EXISTS hits(
 CREATE TABLE IF NOT EXISTS openings(
     id INTEGER PRIMARY KEY, at REAL NOT NULL, agent TEXT NOT NULL, path TEXT NOT NULL,
     start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, docid TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS openings_by_time ON openings(at)
+CREATE INDEX IF NOT EXISTS openings_by_time ON openings(at);
+CREATE TABLE IF NOT EXISTS receipts(
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
+    question TEXT NOT NULL, tokens INTEGER NOT NULL, prefix TEXT NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0, passages TEXT NOT NULL)
 """
 _USED = """
 SELECT start_line, end_line, count(*) FROM (
@@ -61,7 +66,8 @@ GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 500
 _OLD = """
 DELETE FROM hits WHERE question IN (SELECT id FROM questions WHERE at < :before);
 DELETE FROM questions WHERE at < :before;
-DELETE FROM openings WHERE at < :before
+DELETE FROM openings WHERE at < :before;
+DELETE FROM receipts WHERE at < :before
 """
 
 _asking = threading.local()
@@ -92,7 +98,8 @@ class Journal:
         self._rests_until = 0.0
 
     @property
-    def _asker(self) -> str:
+    def asker(self) -> str:
+        """The agent that asks in this thread; empty for the owner."""
         return self._agent or getattr(_asking, "agent", "")
 
     def asked(self, kind: Kind, answer: SearchResult | Recall, own: Sequence[Hit], started: float) -> None:
@@ -103,7 +110,7 @@ class Journal:
         ms = (time.perf_counter() - started) * 1000
 
         def write(connection: apsw.Connection) -> None:
-            row = (time.time(), kind, self._asker, question(answer.query), len(answer.hits), answer.tokens)
+            row = (time.time(), kind, self.asker, question(answer.query), len(answer.hits), answer.tokens)
             connection.execute(
                 "INSERT INTO questions(at, kind, agent, question, hits, tokens, all_tokens, level, ms)"
                 " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -117,17 +124,15 @@ class Journal:
                 ),
             )
 
-        self._write(write)
+        self.write(write)
 
     def opened(self, excerpts: Sequence[Excerpt]) -> None:
         """Record that lines of notes were read, where questions have been. Never raises."""
         if not (excerpts and self.records and _is_there(self.path)):
             return
-        statement = (
-            "INSERT INTO openings(at, agent, path, start_line, end_line, docid) VALUES(?, ?, ?, ?, ?, ?)"
-        )
-        rows = [(time.time(), self._asker, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
-        self._write(lambda connection: connection.executemany(statement, rows))
+        sql = "INSERT INTO openings(at, agent, path, start_line, end_line, docid) VALUES(?, ?, ?, ?, ?, ?)"
+        rows = [(time.time(), self.asker, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
+        self.write(lambda connection: connection.executemany(sql, rows))
 
     def clear(self) -> int:
         """Delete the whole record, a damaged one too; return how many questions were in it.
@@ -145,7 +150,7 @@ class Journal:
             try:
                 with database.transaction() as connection:
                     count = connection.execute("SELECT count(*) FROM questions").get
-                    connection.execute("DELETE FROM hits; DELETE FROM questions; DELETE FROM openings")
+                    connection.execute(_OLD, {"before": float("inf")})
                 with database.reading() as connection:
                     shrink(connection)
             except NoteUnreadable as error:
@@ -163,8 +168,8 @@ class Journal:
                 with suppress(CommonplaceError):
                     self._database.close()
 
-    def _write(self, write: Callable[[apsw.Connection], object]) -> None:
-        """Write if that is wanted and can be done at once; who only reads a workspace leaves no record."""
+    def write(self, write: Callable[[apsw.Connection], object]) -> None:
+        """Write if that is wanted and can be done at once; a mere reader leaves no record. Never raises."""
         if not self.records or self._workspace.reader is not None or time.monotonic() < self._rests_until:
             return
         try:
@@ -200,6 +205,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
             for id_, *texts in connection.execute("SELECT id, question, agent FROM questions"):
                 if any(map(targets.matches, texts)):
                     rows.append(("questions WHERE id = ?", id_))
+            rows += [("receipts WHERE id = ?", id_) for id_ in _receipts_of(connection, targets, own)]
             for table in ("hits", "openings"):
                 for (path,) in connection.execute(f"SELECT DISTINCT path FROM {table}"):
                     if path in own or targets.matches(path):
@@ -213,6 +219,20 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
             with database.reading() as connection:
                 compact(connection, database.path)
     return [Erased("usage", site.shown(site.usage), count=count)] if count else []
+
+
+def _receipts_of(connection: apsw.Connection, targets: Targets, notes: Set[str]) -> Iterator[Any]:
+    """Yield the ids of receipts of sessions or notes that go, or that hold any of a target."""
+    for id_, *texts, data in connection.execute(
+        "SELECT id, session, question, agent, passages FROM receipts"
+    ):
+        places = {one["path"] for one in json.loads(str(data))}
+        if (
+            texts[0] in targets.session_names
+            or places & notes
+            or any(map(targets.matches, [*texts, *places]))
+        ):
+            yield id_
 
 
 def count_late(workspace: Workspace) -> None:
@@ -264,16 +284,11 @@ def lines_used(path: Path, note: str) -> Sequence[Any]:
         return connection.execute(_USED, (note,)).fetchall()
 
 
-@contextmanager
-def patient(path: Path) -> Iterator[Database]:
+def patient(path: Path) -> closing[Database]:
     """Open a record for somebody who can wait for those that write to it."""
     from commonplace.base.database import Database
 
-    database = Database(path, TABLES)
-    try:
-        yield database
-    finally:
-        database.close()
+    return closing(Database(path, TABLES))
 
 
 def drop_old(connection: apsw.Connection) -> None:

@@ -6,8 +6,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from commonplace.base import clock
 from commonplace.base.tuples import NamedTuple
 from commonplace.search import journal
 from commonplace.search.journal import patient
@@ -60,13 +62,7 @@ def of(record: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | Non
     empty = Usage(record.records, str(record.path), late=journal.late(record.path)[0])
     if not record.path.exists():
         return empty
-    since = 0.0
-    if days is not None:  # from the moment at which the first of the last days began here
-        from datetime import date, timedelta
-
-        from commonplace.base import clock
-
-        since = clock.began(date.today() - timedelta(days - 1))
+    since = 0.0 if days is None else clock.began(date.today() - timedelta(days - 1))
     with patient(record.path) as database:
         with database.transaction() as connection:
             journal.drop_old(connection)
@@ -80,6 +76,8 @@ def of(record: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | Non
             times = _rows(connection, "SELECT ms, hits FROM questions WHERE at >= ? ORDER BY ms", since)
             counts = _days(_rows(connection, _COUNTS, since))
             unanswered = _rows(connection, _UNANSWERED, since)
+            prompts = "SELECT count(*), sum(used > 0) FROM receipts WHERE at >= ?"
+            ((given, used),) = _rows(connection, prompts, since)
     openings = Counter(path for _, path in opened)
     uses = [NoteUse(path, count, openings[path]) for path, count in found.items()]
     return replace(
@@ -91,6 +89,8 @@ def of(record: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | Non
         median_ms=float(times[len(times) // 2][0]) if times else 0.0,
         tokens=sum(day.tokens for day in counts),
         all_tokens=sum(day.all_tokens for day in counts),
+        given=given,
+        used=used or 0,
         most_found=tuple(sorted(uses, key=lambda use: (-use.found, -use.opened, use.path))[:MOST]),
         unanswered=tuple(Unanswered(*row) for row in unanswered),
         never_found=tuple(note for note, changed in notes if changed < began and note.path not in ever),

@@ -245,10 +245,12 @@ class Usage:
     unanswered: tuple[Unanswered, ...] = ()
     never_found: tuple[NoteInfo, ...] = ()
     late: int = 0
+    given: int = 0
+    used: int = 0
 
     JSON: ClassVar = (
         "recording store since days answered opened median_ms tokens all_tokens"
-        " most_found unanswered never_found late questions"
+        " most_found unanswered never_found late given used questions"
     )
 
     @property

@@ -6,23 +6,14 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from commonplace.agent import receipts
 from commonplace.base import clock
 from commonplace.memory import draft, listing, picture, question_words
 from commonplace.providers import costs
 from commonplace.servers.api import schema
 from commonplace.servers.api.operations import Call, Operation
 from commonplace.servers.api.schema import answer, flag, listed, number, text
-from commonplace.types import (
-    Excerpt,
-    Finding,
-    NoteInfo,
-    Recall,
-    SearchResult,
-    Status,
-    Timeline,
-    Turn,
-    Usage,
-)  # fmt: skip
+from commonplace.types import Excerpt, Finding, NoteInfo, Recall, SearchResult, Status, Timeline, Turn, Usage
 from commonplace.types.data import to_data
 from commonplace.types.results import MODES, Hit
 from commonplace.upkeep import activity, following
@@ -31,8 +22,7 @@ if TYPE_CHECKING:
     from commonplace.types import State
 
 _LONGEST = 10_000  # characters of a question
-_MOST_HITS, _MOST_NOTES = 100, 5000
-_MOST_AROUND, _MOST_ACTIVITIES = 50, 200
+_MOST_HITS, _MOST_NOTES, _MOST_AROUND, _MOST_ACTIVITIES = 100, 5000, 50, 200
 _QUESTION = text("The question, as `commonplace search` takes it.", least=1, most=_LONGEST)
 _COLLECTIONS = listed(text(most=200), "Only in these collections.", 50)
 _AS_OF = text("What held at the end of that day, in any words for it.", most=100)
@@ -239,6 +229,13 @@ STATE = (
     Operation(
         "GET", "/api/usage", "usage", "Sum up what was asked, found and opened.",
         lambda call: call.memory.usage(call.values.get("days")), schema.of(Usage), {"days": _DAYS},
+        refusals=(409, 503), lane="light", owner=True,
+    ),
+    Operation(
+        "GET", "/api/why", "why", "List what prompts were given, why, and whether it was used, newest first.",
+        lambda call: receipts.listed(call.memory, call.values.get("which", "LAST")),
+        listed(schema.of(receipts.Receipt)),
+        {"which": text("LAST, a session, or how many of the last.", least=1, most=200)},
         refusals=(409, 503), lane="light", owner=True,
     ),
     Operation(
