@@ -361,7 +361,10 @@ def test_long_lists_go_on(opened: Open, workspace: Path) -> None:
     labels = here.page.locator(".chart").first.locator("text").all_text_contents()
     assert labels[-1] == "2026-05"
     assert here.page.locator(".figures dt").all_inner_texts().count("Tokens spared") == 0  # nothing was asked
-    for view, row, few, every in (("notes", ".notelist .note", 300, 314), ("sessions?id=s1", ".turn", 200, 210)):
+    for view, row, few, every in (
+        ("notes", ".notelist .note", 300, 314),
+        ("sessions?id=s1", ".turn", 200, 210),
+    ):
         here.go(view, row)
         assert here.page.locator(row).count() == few
         here.page.locator("button.more").click()

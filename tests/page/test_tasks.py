@@ -57,6 +57,13 @@ def test_tasks_are_ticked_in_a_note_and_on_the_start_page(opened: Open) -> None:
     here.page.click(".outline summary")
     here.page.click(".outline a:has-text('B')")
     here.page.wait_for_selector("h3.pointed:has-text('B')")
+    # From what links here to that line.
+    (here.root / "memory" / "boats.md").write_text(
+        "# Boats\n\n- See [[2026-02-13|the day]].\n", encoding="utf-8"
+    )
+    here.page.click("details.outline summary:has-text('Linked from')")
+    here.page.click("details.outline a:has-text('memory/boats.md#L3')")
+    here.page.wait_for_selector(".line.selected:has-text('the day')")
     # And the start page lists what is open.
     note.write_bytes(TASKS.encode())
     here.go("feed", ".live")

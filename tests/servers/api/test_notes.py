@@ -146,3 +146,16 @@ def test_windows_line_ends_stay(api: Api) -> None:
     text, version = read(api, "memory/w.md")
     assert edit(api, "memory/w.md", f"{text}- Two.\n", if_match=version)[0] == 200
     assert (api.root / "memory/w.md").read_bytes() == b"# W\r\n\r\n- One.\r\n- Two.\r\n"
+
+
+def test_the_lines_that_link_to_a_note_are_listed(api: Api) -> None:
+    notes = {
+        "memory/A b.md": "# A b\n\n[[A b]]\n",
+        "memory/c.md": "# C\n\n- [[a b]]\n- [[x/A b#Part|so]] and [it](A%20b.md)\n- [[A bc]] [no](xA b.md) A b\n",
+        "memory/d.md": "[d](<../memory/A b.md>)\n\n![[A b]]\n",
+    }
+    for path, text in notes.items():
+        (api.root / path).write_text(text)
+    places = ["memory/c.md#L3", "memory/c.md#L4", "memory/d.md#L1", "memory/d.md#L3"]
+    assert api.get("/api/links", path="memory/A b.md")["links"] == places
+    assert api.get("/api/links", path="nothing.md")["links"] == []

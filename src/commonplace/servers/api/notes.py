@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from posixpath import normpath
+import re
+from functools import partial
+from posixpath import basename, normpath
 from typing import Any
+from urllib.parse import quote
 
 from commonplace.base.errors import NoteNotFound, OutsideRoots
 from commonplace.base.messages import message
@@ -13,10 +16,11 @@ from commonplace.base.root import is_hidden
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
 from commonplace.servers.api.operations import Call, Operation, Reply
-from commonplace.servers.api.schema import answer, flag, record, text
-from commonplace.types import About, Written
+from commonplace.servers.api.schema import answer, flag, listed, record, text
+from commonplace.types import About, Written, cite
 
 _MOST_CHARACTERS = 32_000  # of an entry, as tools take it
+_MOST_LINKS = 200
 _MOST_OF_A_NOTE = 1_000_000  # characters
 _PATH = text("Of a note of the workspace itself, such as MEMORY.md.", least=1, most=1000)
 SOURCE = answer(
@@ -79,6 +83,27 @@ def _edit(call: Call) -> object:
     return _version(place, edited.text, edited.run.id if edited.run else "")
 
 
+def _links(call: Call) -> object:
+    """Find the lines that link to a note by its name: `[[Name]]`, `[text](folder/Name.md)`."""
+    from commonplace.edit.resolve import Corpus
+    from commonplace.storage import transaction
+
+    memory = call.memory
+    name = basename(call.values["path"]).removesuffix(".md")
+    names = f"(?:{re.escape(name)}|{re.escape(quote(name))})"
+    wiki = rf"\[\[(?:[^\[\]|#\n]*/)?{names}(?:\.md)?[\]|#^]"
+    link = re.compile(rf"{wiki}|\]\(<?(?:[^()<>\n]*/)?{names}\.md[#)>\s]", re.IGNORECASE)
+    corpus = Corpus(memory.workspace, memory.settings, partial(transaction.read, memory.workspace))
+    places = [
+        cite(path, number, number)
+        for path in corpus.paths
+        if path != call.values["path"] and link.search(corpus.glance(path).decode("utf-8", "replace"))
+        for number, line in enumerate(corpus.document(path).bare, 1)
+        if link.search(line)
+    ]
+    return {"links": places[:_MOST_LINKS]}
+
+
 def _version(place: str, shown: str, run: str = "") -> Reply:
     digest = _digest(shown)
     return Reply(
@@ -133,6 +158,11 @@ OPERATIONS = (
     Operation(
         "GET", "/api/source", "source", "Read a note to edit it; its version is the ETag.", _source, SOURCE,
         {"path": _PATH}, required=("path",), refusals=(404, 409), lane="light",
+    ),
+    Operation(
+        "GET", "/api/links", "links", "List the lines of the workspace's notes that link to a note.", _links,
+        answer(links=listed(text("A reference, such as memory/2026-02-13.md#L5."))),
+        {"path": text("Of any note.", least=1, most=1000)}, required=("path",), lane="light",
     ),
     Operation(
         "PUT", "/api/source", "edit", "Replace a note, if it is still as it was read; undo takes it back.",

@@ -1,6 +1,7 @@
 // A note: read as it is meant or as it stands in the file, opened at its line, its statements one key away.
 
 import { caller, get } from "./api.js";
+import { fill } from "./dialogs.js";
 import { copy, el, mark, moreButton, noteAddress, noteLink, say, toast } from "./dom.js";
 import { edit } from "./editor.js";
 import { blocks, title } from "./markdown.js";
@@ -79,7 +80,7 @@ export async function show(root, query, { heading = "h1" } = {}) {
       el("div", { class: "tools" }, modes,
         note.editable ? el("button", { type: "button", class: "main", onclick: () => editing() }, t("edit")) : el("span", { class: "muted", title: reason ? t(reason) : null }, t("read_only")),
         caller.owner && !barrier(note.path, { whole: true }) ? el("button", { type: "button", class: "quiet", onclick: () => forget({ kind: "note", value: note.path }) }, t("forget_whole")) : "")),
-    changed, outline, body, bar);
+    changed, outline, body, backlinks(note.path), bar);
 
   function switchTo(mode) {
     localStorage.setItem(MODE, mode);
@@ -232,6 +233,17 @@ export async function show(root, query, { heading = "h1" } = {}) {
     changed: reload,
     leave: () => document.removeEventListener("heard", hear),
   };
+}
+
+/** The lines that link to a note, looked for once they are asked for. */
+function backlinks(path) {
+  const found = el("div");
+  const box = el("details", { class: "outline", ontoggle: () => box.open && fill(found, load) }, el("summary", {}, t("backlinks")), found);
+  const load = async () => {
+    const { links } = await get("/api/links", { path });
+    return links.length ? el("ul", { class: "plain" }, links.map((one) => el("li", {}, noteLink(one)))) : el("p", { class: "muted" }, t("no_links"));
+  };
+  return box;
 }
 
 function sourceLine(text, n) {

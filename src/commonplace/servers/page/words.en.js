@@ -2,7 +2,7 @@
 
 export const EN = {
   // views and the frame
-  view_search: "Search", view_activity: "Activity", view_settings: "Settings", recent: "Recent notes", today: "Today", today_none: "Today: write the first entry", open_tasks: "Open tasks", task_done: "Done.", task_open: "Open again.", outline: "Outline", key_jump: "Go to a note", jump: "Title or path…", more_actions: "More", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
+  view_search: "Search", view_activity: "Activity", view_settings: "Settings", recent: "Recent notes", today: "Today", today_none: "Today: write the first entry", open_tasks: "Open tasks", task_done: "Done.", task_open: "Open again.", outline: "Outline", backlinks: "Linked from", no_links: "No note links here.", key_jump: "Go to a note", jump: "Title or path…", more_actions: "More", view_notes: "Notes", view_timeline: "Timeline", view_memory: "Memory", view_feed: "Feed", view_review: "Review",
   view_sessions: "Sessions", view_charts: "Charts", view_health: "Health", views: "Views", skip: "Skip to content", keys: "Keys",
   theme_system: "System colours", theme_light: "Light", theme_dark: "Dark", close: "Close", cancel: "Cancel", again: "Try again", working: "Working…",
   locked_out: "This browser is not let in any more. Run commonplace web, which opens it anew; then try again here.", locked: "This browser is not let in", locked_how: "Run this command; it opens the page, and this browser is let in for thirty days:",

@@ -1,7 +1,7 @@
 // 页面上的全部文字，中文。
 
 export const ZH = {
-  view_search: "搜索", view_activity: "动态", view_settings: "设置", recent: "最近的笔记", today: "今天", today_none: "今天：写下第一条", open_tasks: "待办事项", task_done: "已完成。", task_open: "已重新打开。", outline: "大纲", key_jump: "跳到笔记", jump: "标题或路径……", more_actions: "更多", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "实时", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
+  view_search: "搜索", view_activity: "动态", view_settings: "设置", recent: "最近的笔记", today: "今天", today_none: "今天：写下第一条", open_tasks: "待办事项", task_done: "已完成。", task_open: "已重新打开。", outline: "大纲", backlinks: "链接到这里的笔记", no_links: "没有笔记链接到这里。", key_jump: "跳到笔记", jump: "标题或路径……", more_actions: "更多", view_notes: "笔记", view_timeline: "时间线", view_memory: "长期记忆", view_feed: "实时", view_review: "整理", view_sessions: "会话", view_charts: "图表", view_health: "运行状况",
   views: "页面", skip: "跳到正文", keys: "快捷键", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", close: "关闭", cancel: "取消", again: "重试", working: "请稍候…",
   locked_out: "这个浏览器已不能进入。运行 commonplace web 重新打开，然后在这里再试一次。", locked: "这个浏览器还没有权限", locked_how: "运行这条命令，它会打开本页，此后三十天内这个浏览器都可以进入：", failed: "出错了", unreachable: "服务没有响应。重新启动：commonplace web",
   key_next: "下一条、上一条", key_open: "打开", key_factors: "显示每条结果的匹配度构成", key_send: "保存或提交", key_leave: "退出、返回", key_forget_any: "抹去某个人、某次会话或某些文字",
