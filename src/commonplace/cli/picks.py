@@ -60,12 +60,17 @@ def keep(asking: Caller, named: Sequence[str]) -> None:
     records.drop_old(root, path.parent, KEPT_S)
 
 
+def is_number(text: str) -> bool:
+    """Tell whether a reference is a number: one to three digits, given at a terminal."""
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS and sys.stdout.isatty()
+
+
 def find(asking: Caller, text: str) -> str:
     """Return the reference of a number that is given at a terminal; any other text is returned unchanged.
 
     Raises NoteNotFound for an unknown number.
     """
-    if not (_is_number(text) and sys.stdout.isatty()):
+    if not is_number(text):
         return text
     path = _file(asking)
     try:
@@ -95,15 +100,11 @@ def read(asking: Caller, memory: Memory, text: str) -> Excerpt:
             told = f"that number is of the workspace {name!r}; name it again with -w, as before"
         elif reference != text:
             told = f"the note of that number has changed since, or is gone; {_AGAIN}"
-        elif _is_number(text):
+        elif text.isdecimal() and len(text) <= _DIGITS:
             told = f"{NO_NOTE}; hits and notes have numbers at a terminal alone"
         else:
             raise
         raise NoteNotFound(text, error.suggestions, told) from error
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
 
 
 def _file(asking: Caller) -> Path:
