@@ -14,7 +14,7 @@ from commonplace import __version__
 from commonplace.base import remedies
 from commonplace.cli import failures
 from commonplace.cli.flags import State
-from commonplace.cli.options import Group
+from commonplace.cli.options import Group, Option
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Application(Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-cli = click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")(
+cli = click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s", cls=Option)(
     Application(
         PROGRAM,
         help="Long-term memory for AI agents, in plain Markdown, found again in milliseconds.",

@@ -10,7 +10,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click import Option as Option
 
 from commonplace.base.errors import CommonplaceError, UnknownCollection, WorkspaceNotFound
 from commonplace.cli.flags import FLAGS, HELP, REPEATABLE, SERVING, SHARED, Flag, State
@@ -20,7 +19,7 @@ from commonplace.render import FORMS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-SETTINGS = {"max_content_width": 100, "help_option_names": list(HELP)}
+SETTINGS = {"max_content_width": 100}
 _WHOLE = 1000  # characters of a command's summary
 _UNITS = {"d": 1, "w": 7}  # days
 _LONGEST_SPAN = 5  # digits
@@ -28,6 +27,26 @@ _COMPLETED = {"workspace": "workspaces", "agent": "agents", "collections": "coll
 _DASHED, _JSON, TYPED = "commonplace.dashed", "commonplace.json", "commonplace.typed"  # of `Context.meta`
 Pair = tuple[str, str]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Option(click.Option):
+    """An option whose help is not cleaned by click, which would import `inspect`: a tenth of a start."""
+
+    def __init__(self, declarations: Sequence[str], help: str = "", **attributes: Any) -> None:  # noqa: ANN401
+        super().__init__(declarations, **attributes)
+        self.help = help
+
+
+def _help_option() -> Option:
+    def show(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return Option(
+        list(HELP), is_flag=True, is_eager=True, expose_value=False, callback=show,
+        help="Show this message and exit.",
+    )  # fmt: skip
 
 
 class Command(click.Command):
@@ -52,6 +71,10 @@ class Command(click.Command):
         super().__init__(name, context_settings=SETTINGS, **attributes)
         self.params += [*(forms_of(("text", "json")) if answers else ()), *shared(several=several)]
         self.excluding, self.dashed = excluding, dashed
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return `-h, --help`."""
+        return _help_option()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments. Raises click.UsageError for options that exclude each other."""
@@ -128,12 +151,12 @@ def option(*names: str, completes: str = "", **attributes: Any) -> Callable[[Dec
     """Declare an option of a command; `completes` is the kind of value that a shell offers."""
     if completes:
         attributes["shell_complete"] = completed(completes)
-    return click.option(*names, **attributes)
+    return click.option(*names, cls=Option, **attributes)
 
 
 def flag(name: str, help: str, field: str = "") -> Callable[[Decorated], Decorated]:
     """Declare an option without a value."""
-    return click.option(name, *filter(None, [field]), is_flag=True, help=help)
+    return option(name, *filter(None, [field]), is_flag=True, help=help)
 
 
 def argument(
@@ -193,7 +216,7 @@ def flags(*fields: str) -> Callable[[Decorated], Decorated]:
         own: list[click.Parameter] = vars(function).setdefault("__click_params__", [])
         own += () if fields else reversed(forms_of(FORMS))  # as click keeps the parameters of decorators
         for row in reversed(chosen):
-            function = click.option(*row.names, row.field, **_attributes(row))(function)
+            function = option(*row.names, row.field, **_attributes(row))(function)
         return function
 
     return declare
@@ -269,6 +292,10 @@ class Group(click.Group):
             name, commands=list(commands), help=help, params=shared(several=several),
             callback=click.pass_context(_run_alone), invoke_without_command=True, context_settings=SETTINGS,
         )  # fmt: skip
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return `-h, --help`."""
+        return _help_option()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their summaries, which click would cut."""
