@@ -84,6 +84,11 @@ def test_the_second_at_once_says_so_and_ends_well(run: Run, workspace: Path) -> 
     assert "another process" in done.stderr
 
 
+def test_a_due_one_that_changes_nothing_ends_well(run: Run) -> None:
+    result = run("consolidate", "--if-due")
+    assert (result.exit_code, "not due" in result.stderr) == (0, False)
+
+
 def test_only_if_it_is_due(run: Run, twice: Path) -> None:
     assert "not due" not in run("consolidate", "--if-due").stderr
     assert "not due" in run("consolidate", "--if-due").stderr
