@@ -102,7 +102,8 @@ def test_what_others_write_meanwhile_is_kept(private_home: Path, text: str) -> N
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(text.encode())
     installing.carry_out(made(site), site.environ)
-    path.write_bytes(strict.assign(path.read_bytes().decode(), ("theirs",), {"a": [1]}).encode())
+    now = path.read_bytes().decode()
+    path.write_bytes(strict.written(now, {**strict.value(now), "theirs": {"a": [1]}}).encode())
     installing.carry_out(made(site), site.environ, remove=True)
     assert without_empty(strict.value(path.read_bytes().decode())) == without_empty(
         {**strict.value(text), "theirs": {"a": [1]}}

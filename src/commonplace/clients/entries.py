@@ -108,30 +108,27 @@ def refuse_taken(target: Target, value: object, name: str) -> None:
 def add_server(text: str, target: Target, door: Door) -> str:
     """Enter a server into a JSON text, in the place of the former one. Raises Broken, Taken."""
     try:
-        value = strict.value(text)
+        whole = strict.value(text)
     except strict.Broken as error:
         entry = json.dumps(json.loads(pasted(target, door)), ensure_ascii=False)
         raise strict.Broken(f"{error}: {entry}") from error
-    refuse_taken(target, value, door.name)
-    for name in ours_in(target, value):
+    refuse_taken(target, whole, door.name)
+    servers = strict.table(whole, target.keys)
+    for name in ours_in(target, whole):
         if name != door.name:
-            text = strict.remove(text, (*target.keys, name))
-    return strict.assign(text, (*target.keys, door.name), server(target, door))
+            del servers[name]
+    servers[door.name] = {**(servers.get(door.name) or {}), **server(target, door)}
+    return strict.written(text, whole)
 
 
 def remove_server(text: str, target: Target) -> str:
-    """Take our servers out of a JSON text, and what is empty without them. Raises Broken."""
-    for name in ours_in(target, strict.value(text)):
-        text = strict.remove(text, (*target.keys, name))
-        text = _without_empty(text, target.keys)
-    return text
-
-
-def _without_empty(text: str, keys: Sequence[str]) -> str:
-    """A text without the table of these keys, and those above it, as far as they are empty."""
-    while keys and strict.get(text, keys) in ({}, []):
-        text, keys = strict.remove(text, keys), keys[:-1]
-    return text
+    """Take our servers out of a JSON text, and objects that are empty without them. Raises Broken."""
+    whole = strict.value(text)
+    if ours := ours_in(target, whole):
+        for name in ours:
+            del servers_in(target, whole)[name]
+        strict.drop_empty(whole, target.keys)
+    return strict.written(text, whole)
 
 
 # --- hooks ---------------------------------------------------------------------------------------------
@@ -147,45 +144,54 @@ def group(hook: Hook, door: Door) -> dict[str, object]:
 
 def add_hooks(text: str, target: Target, door: Door) -> str:
     """Enter the hooks into a JSON text, in the place of the former ones. Raises Broken."""
+    whole = strict.value(text)
     for hook in target.events:
-        entry = group(hook, door)
-        groups = _groups(text, hook.event)
+        entry, groups = group(hook, door), _groups(whole, hook.event)
         if [groups[outer] for outer, _ in _called(groups)] != [entry]:
-            text = strict.append(_without_hooks(text, hook.event), (HOOKS, hook.event), entry)
-    return remove_hooks(text, [hook.event for hook in target.events])  # those that are not called any more
+            strict.table(whole, (HOOKS,))[hook.event] = [*_stripped(groups), entry]
+    _drop_hooks(whole, [hook.event for hook in target.events])  # of former versions
+    return strict.written(text, whole)
 
 
-def remove_hooks(text: str, but: Sequence[str] = ()) -> str:
-    """Take our hooks out of a JSON text, but for those of some events. Raises Broken."""
-    for event in _events(text):
-        if event not in but and _called(_groups(text, event)):
-            text = _without_empty(_without_hooks(text, event), (HOOKS, event))
-    return text
+def remove_hooks(text: str) -> str:
+    """Take our hooks out of a JSON text. Raises Broken."""
+    whole = strict.value(text)
+    _drop_hooks(whole)
+    return strict.written(text, whole)
+
+
+def _drop_hooks(whole: Any, but: Sequence[str] = ()) -> None:  # noqa: ANN401 - whatever JSON holds
+    """Take our hooks out of settings, but for those of some events."""
+    for event in _events(whole):
+        groups = _groups(whole, event)
+        if event not in but and _called(groups):
+            whole[HOOKS][event] = _stripped(groups)
+            strict.drop_empty(whole, (HOOKS, event))
 
 
 def hooked(text: str) -> dict[str, list[str]]:
     """Return the events at which we are called, with the command."""
-    commands = {}
-    for event in _events(text):
-        groups = _groups(text, event)
+    whole, commands = strict.value(text), {}
+    for event in _events(whole):
+        groups = _groups(whole, event)
         for outer, inner in _called(groups):
             commands[event] = shlex.split(groups[outer][HOOKS][inner]["command"])
     return commands
 
 
-def _events(text: str) -> list[str]:
-    """Return the events that have hooks. Raises Broken if the text or its hooks are not an object."""
-    events = strict.get(text, (HOOKS,))
-    for table in (strict.value(text), events):
-        if table is not None and not isinstance(table, dict):
-            raise strict.Broken("the whole, or hooks, is no object")
+def _events(whole: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
+    """Return the events that have hooks. Raises Broken if the settings or their hooks are not an object."""
+    events = whole.get(HOOKS) if isinstance(whole, dict) else None
+    if not (isinstance(whole, dict) and isinstance(events, dict | None)):
+        raise strict.Broken("the whole, or hooks, is no object")
     return list(events or ())
 
 
-def _groups(text: str, event: str) -> list[Any]:
+def _groups(whole: Any, event: str) -> list[Any]:  # noqa: ANN401 - whatever JSON holds
     """Return the groups of hooks of an event. Raises Broken if they are not a list."""
-    groups = strict.get(text, (HOOKS, event))
-    if groups is not None and not isinstance(groups, list):
+    _events(whole)
+    groups = (whole.get(HOOKS) or {}).get(event)
+    if not isinstance(groups, list | None):
         raise strict.Broken(f"{HOOKS}.{event} is no array")
     return groups or []
 
@@ -208,12 +214,16 @@ def _words(command: object) -> list[str]:
         return []
 
 
-def _without_hooks(text: str, event: str) -> str:
-    """Return a text without our hooks of an event, and without groups that held only those."""
-    for outer, inner in reversed(_called(_groups(text, event))):
-        alone = len(_groups(text, event)[outer][HOOKS]) == 1
-        text = strict.remove(text, (HOOKS, event, outer) if alone else (HOOKS, event, outer, HOOKS, inner))
-    return text
+def _stripped(groups: Sequence[Any]) -> list[Any]:
+    """Return groups without our hooks, and without groups that held only those."""
+    ours = _called(groups)
+    kept = []
+    for outer, entry in enumerate(groups):
+        places = {inner for where, inner in ours if where == outer}
+        left = [hook for inner, hook in enumerate(entry[HOOKS]) if inner not in places] if places else []
+        if left or not places:
+            kept.append({**entry, HOOKS: left} if places else entry)
+    return kept
 
 
 def pasted(target: Target, door: Door) -> str:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-Step = str | int  # into an object, into an array
 _BOM = "\ufeff"
 _INDENT = re.compile(r"[{\[]\r?\n([ \t]+)\S")
 
@@ -35,55 +34,25 @@ def value(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         raise Broken(str(error) or "nested too deeply") from error
 
 
-def get(text: str, path: Sequence[Step]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the value at a path, None if absent. Raises Broken."""
-    found = value(text)
-    for step in path:
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+def table(whole: Any, keys: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
+    """Return the object at these keys, made if it is missing. Raises Broken for another value on the way."""
+    for depth, key in enumerate(keys):
+        whole = _object(whole, keys[:depth]).setdefault(key, {})
+    return _object(whole, keys)
 
 
-def assign(text: str, path: Sequence[str], new: object) -> str:
-    """Set a member, making the objects on the way; of an object each member is set, the rest of it stays.
-
-    Raises Broken where something else than an object is on the way.
-    """
-    whole = value(text)
-    inner: Any = whole
-    for depth, key in enumerate(path[:-1]):
-        inner = _object(inner, path[:depth]).setdefault(key, {})
-    inner, key = _object(inner, path[:-1]), path[-1]
-    former = inner.get(key)
-    inner[key] = {**former, **new} if isinstance(former, dict) and isinstance(new, dict) else new
-    return text if whole == value(text) else _written(text, whole)
+def drop_empty(whole: Any, keys: Sequence[str]) -> None:  # noqa: ANN401 - whatever JSON holds
+    """Remove the value at these keys if it is empty, then the objects above it."""
+    for depth in range(len(keys) - 1, -1, -1):
+        above = table(whole, keys[:depth])
+        if above.get(keys[depth]) in ({}, []):
+            del above[keys[depth]]
 
 
-def append(text: str, path: Sequence[str], new: object) -> str:
-    """Put a value behind the last one of an array, which is made if it is missing. Raises Broken."""
-    former = get(text, path)
-    if former is not None and not isinstance(former, list):
-        raise Broken(f"{'.'.join(path)} is no array")
-    return assign(text, path, [*(former or []), new])
-
-
-def remove(text: str, path: Sequence[Step]) -> str:
-    """Take out what stands at a path. Raises Broken, KeyError, IndexError."""
-    whole = value(text)
-    inner = whole
-    for step in path[:-1]:
-        inner = inner[step]
-    del inner[path[-1]]
-    return _written(text, whole)
-
-
-def _object(inner: object, path: Sequence[str]) -> dict[str, Any]:
-    if isinstance(inner, dict):
-        return inner
-    raise Broken(f"{'.'.join(path) or 'the whole'} is no object")
-
-
-def _written(text: str, whole: object) -> str:
-    """A value in the manner of a text: its indentation, its line ends, and what stands behind it."""
+def written(text: str, whole: object) -> str:
+    """Return a value in the manner of the former text: its indentation, its line ends, its end."""
+    if whole == value(text):
+        return text
     plain = text.removeprefix(_BOM)
     indent = _INDENT.search(plain)
     flat = bool(plain.strip()) and "\n" not in plain.strip() and plain.strip() not in ("{}", "[]")
@@ -94,3 +63,9 @@ def _written(text: str, whole: object) -> str:
     newline = "\r\n" if "\r\n" in plain else "\n"
     end = plain[len(plain.rstrip()) :] if plain.strip() else newline
     return f"{_BOM if text != plain else ''}{written.replace(chr(10), newline)}{end}"
+
+
+def _object(inner: object, path: Sequence[str]) -> dict[str, Any]:
+    if isinstance(inner, dict):
+        return inner
+    raise Broken(f"{'.'.join(path) or 'the whole'} is no object")
