@@ -10,8 +10,13 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
+from commonplace import config
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import session
+from commonplace.clients.table import TARGETS
+from commonplace.config import workspaces
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.imports.kinds import KINDS
 
 MOST = 400  # offers; a shell asks before it shows as many
 
@@ -31,7 +36,6 @@ def find(kind: str, ctx: click.Context, typed: str) -> list[CompletionItem]:
 
 def _notes(ctx: click.Context) -> Iterable[str]:
     """The paths of notes, without an index."""
-    from commonplace import config
     from commonplace.notes import scan
 
     asking = session.asking(ctx)
@@ -40,23 +44,8 @@ def _notes(ctx: click.Context) -> Iterable[str]:
     return sorted(state.shown for state in states if not state.format)
 
 
-def _collections(ctx: click.Context) -> Iterable[str]:
-    from commonplace import config
-    from commonplace.config.settings import WORKSPACE_COLLECTION
-
+def _collections(ctx: click.Context) -> list[str]:
     return [WORKSPACE_COLLECTION, *sorted(config.load(session.root_for_settings(ctx)).collections)]
-
-
-def _agents(ctx: click.Context) -> Iterable[str]:
-    from commonplace import config
-
-    return sorted(config.agents())
-
-
-def _workspaces(ctx: click.Context) -> Iterable[str]:
-    from commonplace.config import workspaces
-
-    return [name for name, _ in workspaces.called(workspaces.known())]
 
 
 def _sections(ctx: click.Context) -> Iterable[str]:
@@ -73,12 +62,6 @@ def _filters(ctx: click.Context) -> Iterable[str]:
     return [*known_filters(), *(f"in:{name}" for name in _collections(ctx))]
 
 
-def _keys(ctx: click.Context) -> Iterable[str]:
-    from commonplace.config import KEYS
-
-    return [key.name for key in KEYS]
-
-
 def _sessions(ctx: click.Context) -> Iterable[str]:
     """The sessions of the workspace itself."""
     workspace = session.workspace_of(ctx)
@@ -92,29 +75,17 @@ def _runs(ctx: click.Context) -> Iterable[str]:
     return reversed(journal.names(session.workspace_of(ctx)))
 
 
-def _clients(ctx: click.Context) -> Iterable[str]:
-    from commonplace.clients.table import TARGETS
-
-    return [target.name for target in TARGETS]
-
-
-def _imports(ctx: click.Context) -> Iterable[str]:
-    from commonplace.imports.kinds import KINDS
-
-    return [kind.name for kind in KINDS]
-
-
 _KINDS: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
-    "agents": _agents,
-    "clients": _clients,
+    "agents": lambda ctx: sorted(config.agents()),
+    "clients": lambda ctx: [target.name for target in TARGETS],
     "collections": _collections,
     "filters": _filters,
-    "imports": _imports,
-    "keys": _keys,
+    "imports": lambda ctx: [kind.name for kind in KINDS],
+    "keys": lambda ctx: [key.name for key in config.KEYS],
     "notes": _notes,
     "runs": _runs,
     "sections": _sections,
     "sessions": _sessions,
-    "workspaces": _workspaces,
+    "workspaces": lambda ctx: [name for name, _ in workspaces.called(workspaces.known())],
 }
 _PLACES: Mapping[str, str] = {"files": "file", "folders": "dir", "imports": "file", "workspaces": "dir"}
