@@ -404,12 +404,19 @@ def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> Non
     own = {target.statement.first for target in item.targets}
     others = [e for e in standing if not e.label or e.statement.first not in own]
     for entry in others:
-        if evidence.says(entry.text, text):
+        if evidence.says(entry.text, text) or _is_led_in(text, entry.text):
             by = entry.label or message("refused.another", "another operation")
             raise _Refused(message("refused.said", "is said already by {by}", by=by))
     _check_gone(item, ground, own)
     if item.operation.op == "add":
         _check_values(text, others)
+
+
+def _is_led_in(text: str, entry: str) -> bool:
+    """Tell whether a text is an entry and a word more ("As noted, …") that names nothing."""
+    more = prose.terms(text) - prose.terms(entry)
+    names = evidence.facts(text).names == evidence.facts(entry).names
+    return len(more) <= 1 and names and evidence.says(text, entry)
 
 
 def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
