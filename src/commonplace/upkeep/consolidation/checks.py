@@ -31,6 +31,7 @@ from commonplace.upkeep.consolidation.verify import Question, Verdict
 
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
+BAD, WORST = 20, 4  # refused operations from which on a plan may be a bad one; for each that is accepted
 _DOUBTS = frozenset(("possible", "said", "if", "unless", "intended", "nearly", "asks"))
 _TO_COME, _DENIED = frozenset(("future", "necessary", "able")), frozenset(("not", "failed"))
 # The number of entries that an operation names, and the reason for refusing any other number.
@@ -145,6 +146,10 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
         done.accepted.append(item)
         if operation.op != "conflict":
             standing.carry_out(item)
+    if len(done.rejected) >= BAD and len(done.rejected) > WORST * len(done.accepted):
+        reason = "belongs to a plan that is refused for the most part"
+        done.rejected += [Rejection(item.operation, reason) for item in done.accepted]
+        done.accepted, done.questions = [], []
     return done
 
 
