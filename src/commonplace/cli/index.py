@@ -241,7 +241,6 @@ def usage(
 
 @command("why", answers=True)
 @click.argument("which", metavar="[LAST|SESSION|N]", default="LAST")
-@click.pass_context
 def why(ctx: click.Context, which: str, form: str) -> None:
     """Show what prompts were given: the last block, those of a session, or the last N.
 
