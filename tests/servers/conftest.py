@@ -16,11 +16,12 @@ import pytest
 from commonplace import Memory
 from commonplace.agent.remedies import WORDS
 from commonplace.base import remedies
-from commonplace.servers import http
+from commonplace.servers import http, programs
 from commonplace.servers.access import Access
 from commonplace.servers.api import site
 from commonplace.servers.api.operations import Examine
 from commonplace.servers.methods import Service
+from commonplace.servers.programs import Services
 from commonplace.servers.running import Address, Server, listening
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
@@ -91,9 +92,13 @@ class Served:
         self.lines: list[str] = []
         self.service = service
         self.site = site.build(service, examine=examine)
+        # As `serve` has them: programs of the user are answered over its Unix socket, and nobody is here.
+        services = Services(lambda agent, asked: service)
+        below = programs.routes(services, {}, lambda by_hand: None, idles=False)
         app = http.build(
             service, allowed, self.lines.append, identity="abc", apart=apart,
-            more=self.site.routes, visitors=self.site.visitors, open_to_all=self.site.open_to_all,
+            programs=services, more=[*below, *self.site.routes], visitors=self.site.visitors,
+            open_to_all=self.site.open_to_all,
         )  # fmt: skip
         self.ready = threading.Event()
         self.server = Server(app, ready=self.ready.set, close=self.site.feed.close)
