@@ -196,7 +196,7 @@ def test_words_of_an_event_are_not_kept_with_what_went_wrong(workspace: Path) ->
 def test_what_a_server_refuses_is_kept(workspace: Path, sockets: None) -> None:
     start(workspace)
     settings_file(workspace).write_text("[search]\nlimit = 0\n")
-    assert run(workspace, ASKED, "--debug") == ""
+    assert run(workspace, ASKED, "--debug", "--deadline", "60000") == ""
     assert hook.trouble_file().read_text().startswith("search.limit: 0")
 
 

@@ -33,7 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.agent.remedies import WORDS
 from commonplace.base import locks, paths, remedies
-from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.credentials import NO_KEY, Secret
@@ -153,13 +153,18 @@ def serve(
 
 def serve_programs(served: Served, *, idle_s: float = IDLE_S) -> bool:
     """Serve programs of the user until idle, or the workspace is gone; False if it cannot have the socket."""
+    application = _for_programs(served, lambda by_hand: server.end())
+
+    def load() -> None:
+        with suppress(CommonplaceError):  # the first caller gets the error
+            served.services.of("", {}).warm()
+
+    loading = threading.Thread(target=load, name="commonplace-warm", daemon=True)
     with _signals() as signals, listening_to_programs(served.root) as own:
         if not own:
             return False
-        application = _for_programs(served, lambda by_hand: server.end())
         needed = (served.root, str(own[0].getsockname()))
-        server = Server(application, signals, idle_s=idle_s, needed=needed)
-        served.services.of("", {}).warm_soon()
+        server = Server(application, signals, loading.start, idle_s=idle_s, needed=needed)
         with remedies.spoken(WORDS):
             server.run(own)
     served.services.close()
