@@ -117,6 +117,23 @@ def test_filters_keep_to_what_they_say(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("tag:gardn tea", "no note has tag:gardn; did you mean tag:garden (1)?"),
+        ("status:opne", "no note has status:opne; did you mean status:open (1)?"),
+        ("tga:garden tea", '"tga:" is no filter; did you mean tag:?'),
+        ("taks:open", '"taks:" is no filter; did you mean task:?'),
+        ("tag:garden", ""),
+        ("-tag:garden tea", ""),
+        ("tag:zzz", ""),
+        ("see http://tga.example/ and std::vector at 12:30", ""),
+    ],
+)
+def test_a_misspelt_filter_is_named_with_the_nearest(memory: Memory, text: str, meant: str) -> None:
+    assert list(memory.search(text).warnings) == ([meant] if meant else [])
+
+
+@pytest.mark.parametrize(
     ("text", "names"),
     [
         ("tag:garden AND status:done", {"kestrel"}),

@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import product
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.expressions import lazy
@@ -26,6 +28,7 @@ from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
 from commonplace.language import caseless
 from commonplace.markdown.comments import FILTERS, STATUSES, TAGS_IN_TEXT, TASKS_IN_TEXT
+from commonplace.search import spelling
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ _FILTER = lazy(
     r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“](?:[^\s"()]|\([^\s"()]*+\))*))'
 )
 _NO_NUMBER = lazy(r"[-+]?0\d")  # what begins with a nought is a code, as those of the post are
+_MAY_BE_KEY = lazy(r"(?<!\S)([^\W\d]\w{2,})[:：](?=\w)")
 _SIGNS = frozenset(":：<>=")
 _JOINED = lazy(r"[\s()]+(AND|OR)[\s()]+")  # what may stand between two filters
 _NO_VALUES = ("//", "\\", ":")  # with which an address, a folder of Windows and a name in C++ go on
@@ -138,20 +142,42 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
             raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 
-def warnings(index: Index, filters: Sequence[Filter]) -> list[str]:
-    """Warn of keys and paths that no note has."""
-    quoted = 'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words'
+def warnings(index: Index, filters: Sequence[Filter], rest: str = "") -> list[str]:
+    """Warn of keys, values and paths that no note has, and of misspelt keys in the `rest` of a question."""
+    quoted, none, unknown = (
+        'no note has the key "{key}"; "{key}:{value}" in quotation marks looks for these words',
+        "no note has {key}:{value}; did you mean {near}?",
+        '"{key}:" is no filter; did you mean {near}:?',
+    )
     found: dict[str, str] = {}
     for item in filters:
+        of_notes = (*TAGS, TAGS_IN_TEXT) if item.key in TAGS else (item.key,)
         if item.key == "path" and item.sign == ":":
             if not _notes(index, [item]).values:
                 no_path = message("search.no_path", "no note lies under path:{path}", path=item.value)
                 found[item.value] = no_path
-        elif item.key in KEYS:
-            of_notes = (*TAGS, TAGS_IN_TEXT) if item.key in TAGS else (item.key,)
-            if facts.keys(index).isdisjoint(of_notes):
-                found[item.key] = message("search.no_key", quoted, key=item.key, value=item.value)
+        elif item.key in KEYS and facts.keys(index).isdisjoint(of_notes):
+            found[item.key] = message("search.no_key", quoted, key=item.key, value=item.value)
+        elif item.sign == "=" and (near := _nearest(index, item, of_notes)):
+            found[item.value] = message("search.no_value", none, key=item.key, value=item.value, near=near)
+    for key, near in product(_MAY_BE_KEY.findall(rest), sorted({*BUILT_IN, *KEYS, STATUS})):
+        if spelling.distance(key.lower(), near) == 1:
+            found[key] = message("search.no_filter", unknown, key=key, near=near)
     return list(found.values())
+
+
+def _nearest(index: Index, item: Filter, keys: Sequence[str]) -> str:
+    """Return the nearest value as a filter, with its count in notes; empty if the value itself occurs."""
+    from difflib import get_close_matches
+
+    every, asked = list(facts.facts(index)), caseless(item.value)
+    entries = (json.loads(text) for _, text in facts.annotated(index, FILTERS.get(item.key, item.key)))
+    values = (own.get(key) for own in (*(fact.metadata for fact in every), *entries) for key in keys)
+    lists = (value if isinstance(value, list) else [value] for value in values if value is not None)
+    counts = Counter(caseless(str(value)).removeprefix("#") for each in lists for value in each)
+    is_there = asked in counts or any(_in_front_matter(fact, item) for fact in every)
+    nearest = [] if is_there else get_close_matches(asked, counts, 1)
+    return "".join(f"{item.key}:{near} ({counts[near]})" for near in nearest)
 
 
 def as_of(filters: Sequence[Filter], now: date) -> date | None:

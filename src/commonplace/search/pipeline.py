@@ -204,7 +204,7 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
         outcome.warn("search.excluded", read, words=words)
     if operators := ", ".join(asked.operators):
         outcome.warn("search.read", "read as operators: {operators}", operators=operators)
-    if not (asked.filters or request.without_session):
+    if not (asked.filters or request.without_session or query.may_filter(asked.text)):
         return covered
     from datetime import date
 
@@ -212,15 +212,17 @@ def _scope(index: Index, asked: Query, request: Request, outcome: Outcome) -> Sc
 
     if request.without_session:
         covered &= filters.without_session(index, request.without_session)
-    outcome.warnings += filters.warnings(index, asked.filters)
+    outcome.warnings += filters.warnings(index, asked.filters, asked.text)
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
 def is_option(index: Index, word: str, beside: str) -> bool:
     """Tell whether a passage or its headings hold a word behind a dash, beside a word of the rest, if any."""
+    bare = re.sub(rf"(?<=[^\W{lexicon.CJK}])[\W_]*[{lexicon.CJK}].*|[\W_]+$", "", word)
     others = lexicon.any_of(query.terms(beside))
-    holding = Scope(tuple(map(Matches, filter(None, [lexicon.sought(word), others]))))
-    option = re.compile(rf"(?<!\w){_DASH}{re.escape(word)}(?!\w|-)", re.IGNORECASE | re.ASCII)
+    holding = Scope(tuple(map(Matches, filter(None, [lexicon.sought(bare), others]))))
+    no_letter = rf"[^\W_{lexicon.CJK}]"  # Chinese may touch an option
+    option = re.compile(rf"(?<!{no_letter}){_DASH}{re.escape(bare)}(?!{no_letter}|-)", re.IGNORECASE)
     rows = index.passages(index.select(holding, OPTIONS))
     return any(option.search("\n".join([row.text, *row.source.headings])) for row in rows)
 
