@@ -110,6 +110,7 @@ def test_a_terminal_says_that_a_folder_may_have_moved(original: Owner, tmp_path:
         subprocess.run(
             command, cwd=person.folder, env=person._environment(), check=True, stdout=subprocess.DEVNULL, stderr=theirs
         )  # fmt: skip
+        os.write(theirs, b"end")  # a terminal without a word cannot be read
         os.close(theirs)
         with open(ours, "rb", buffering=0) as terminal:
             text = terminal.read(10_000).decode()
