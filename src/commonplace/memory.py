@@ -1131,6 +1131,6 @@ def estimate(memory: Memory, *, progress: Progress = silent) -> types.Estimate:
     return opening.estimate(model, texts, questions, warnings)
 
 
-def sources(memory: Memory) -> list[scan.Source]:
+def sources(memory: Memory) -> list[scan.CollectionFiles]:
     """The workspace's own notes and every collection, as they stand on disk."""
     return scan.sources(os.fspath(memory.workspace.root), memory.settings)

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace import Memory, config
 from commonplace.agent import tools
-from commonplace.agent.tools import Answer, call
+from commonplace.agent.tools import ToolAnswer, call
 from commonplace.storage import journal
 from tests.copies import files_of
 from tests.lifetime.generated import tree
@@ -49,7 +49,7 @@ def memory(root: Path) -> Iterator[Memory]:
 # --- correcting -----------------------------------------------------------------------------------------
 
 
-def correct(memory: Memory, old: str, new: str = "", **more: str) -> Answer:
+def correct(memory: Memory, old: str, new: str = "", **more: str) -> ToolAnswer:
     return call(memory, "memory_correct", {"old": old, "new": new, **more}, agent="helper", session="s1")
 
 
@@ -154,7 +154,7 @@ def test_what_is_put_in_the_place_of_another_is_an_entry_and_no_structure(memory
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
-def forget(memory: Memory, what: str, **more: str) -> Answer:
+def forget(memory: Memory, what: str, **more: str) -> ToolAnswer:
     return call(memory, "memory_forget", {"what": what, **more}, agent="helper", session="s1")
 
 
@@ -248,7 +248,7 @@ def test_a_code_that_is_too_old(memory: Memory, root: Path, monkeypatch: pytest.
 
 def test_of_calls_at_once_one_erases(memory: Memory, root: Path) -> None:
     code = forget(memory, "blue drawer").data["confirm"]
-    answers: list[Answer] = []
+    answers: list[ToolAnswer] = []
     threads = [
         threading.Thread(target=lambda: answers.append(forget(memory, "blue drawer", confirm=code)))
         for _ in range(8)
@@ -325,7 +325,7 @@ BOX = (
 HIDDEN = (TOKEN, BODY, "Lisbon", "Tr0ub4dor")
 
 
-def shown(answer: Answer) -> str:
+def shown(answer: ToolAnswer) -> str:
     return answer.text + json.dumps(answer.data)
 
 
@@ -368,7 +368,7 @@ def test_a_secret_that_changes_needs_another_look(memory: Memory, root: Path) ->
 def test_a_secret_in_the_name_of_a_caller_is_written_nowhere(memory: Memory, root: Path) -> None:
     name = f"bot-{TOKEN}"
 
-    def asked(owner: Memory, tool: str, given: dict[str, str]) -> Answer:
+    def asked(owner: Memory, tool: str, given: dict[str, str]) -> ToolAnswer:
         return call(owner, tool, given, agent=name, session="s1")
 
     said = asked(memory, "memory_correct", {"old": "Nothing but rain.", "new": "Nothing but snow."})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.agent import loop
 from commonplace.agent.loop import INTERRUPTED, NOT_KEPT, Toolbox, paired
-from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
+from commonplace.agent.tools import TOOLS, Caller, Tool, ToolAnswer
 from commonplace.memory import Memory
 from commonplace.types.events import Call, ToolExecution, Turn
 
@@ -36,9 +36,9 @@ def call(name: str, arguments: str = "{}", place: int = 0) -> Call:
 def test_calls_run_in_order_as_the_caller(tmp_path: Path) -> None:
     order: list[str] = []
 
-    def meet(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def meet(memory: Memory, given: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         order.append(given["name"])
-        return Answer(f"{given['name']} for {caller.agent} in {caller.session}")
+        return ToolAnswer(f"{given['name']} for {caller.agent} in {caller.session}")
 
     tool = Tool("meet", "", {"type": "object", "properties": {"name": {"type": "string"}}}, meet)
     names = ["first", "second", "third"]
@@ -50,7 +50,7 @@ def test_calls_run_in_order_as_the_caller(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_answers(tmp_path: Path) -> None:
-    def fail(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def fail(memory: Memory, given: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         raise RuntimeError("out of paper")
 
     tools = [*TOOLS, Tool("print", "", NOTHING, fail)]
@@ -76,9 +76,9 @@ def test_mistakes_are_answers(tmp_path: Path) -> None:
 def test_a_tool_that_hangs_and_too_many_calls(tmp_path: Path) -> None:
     held = threading.Event()
 
-    def hang(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def hang(memory: Memory, given: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         held.wait(10)
-        return Answer("late")
+        return ToolAnswer("late")
 
     tools = [Tool("hang", "", NOTHING, hang), *TOOLS]
     done = run(tmp_path, tools, [call("hang"), *[call("memory_status")] * loop.MOST_CALLS], 0.05)
@@ -109,9 +109,9 @@ class Burning:
         self.asked: list[tuple[str, str, bool]] = []
         self.tool = Tool("burn", "", ASKED, self.run, read_only=False, destructive=True, asks=self.asks)
 
-    def run(self, memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def run(self, memory: Memory, given: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         self.burnt += bool(given.get("sure"))
-        return Answer("burnt" if given.get("sure") else "would burn")
+        return ToolAnswer("burnt" if given.get("sure") else "would burn")
 
     def asks(self, memory: Memory, given: Mapping[str, Any]) -> str:
         return "burn the house" if given.get("sure") else ""

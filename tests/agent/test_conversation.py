@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.agent.loop import AgentLoop, Reply
-from commonplace.agent.tools import Answer, Tool
+from commonplace.agent.tools import Tool, ToolAnswer
 from commonplace.base import tokens as estimates
 from commonplace.memory import Memory
 from commonplace.transcripts.session import Transcript
@@ -50,13 +50,13 @@ class Exchange:
     before: Callable[[Path], None] = lambda root: None
 
 
-def exec_tool(memory: Memory, given: Mapping[str, Any], caller: object) -> Answer:
-    return Answer(f"3 failed\nreported by {MAIL}, {PHONE}\ntoken {OTHER_KEY}\nexit 1 in {given['command']}")
+def exec_tool(memory: Memory, given: Mapping[str, Any], caller: object) -> ToolAnswer:
+    return ToolAnswer(f"3 failed\nreported by {MAIL}, {PHONE}\ntoken {OTHER_KEY}\nexit 1 in {given['command']}")
 
 
-def write_tool(memory: Memory, given: Mapping[str, Any], caller: object) -> Answer:
+def write_tool(memory: Memory, given: Mapping[str, Any], caller: object) -> ToolAnswer:
     (memory.workspace.root / given["path"]).write_text(given["content"], "utf-8")
-    return Answer("written")
+    return ToolAnswer("written")
 
 
 def takes(*names: str) -> dict[str, Any]:

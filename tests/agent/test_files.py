@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory
-from commonplace.agent.files import MOST_DAYS, Files, Refused
+from commonplace.agent.files import MOST_DAYS, CommandRefused, Files
 from commonplace.storage import journal, undo
 
 Call = Callable[..., str]
@@ -30,7 +30,7 @@ def call(memory: Memory) -> Call:
 
 
 def refused(call: Call, command: str, **arguments: Any) -> str:
-    with pytest.raises(Refused) as told:
+    with pytest.raises(CommandRefused) as told:
         call(command, **arguments)
     return str(told.value)
 
@@ -255,7 +255,7 @@ def test_a_folder_does_not_move_into_itself(call: Call) -> None:
     | st.lists(st.sampled_from(["..", ".", "a", "MEMORY.md", "~", ""])).map("/".join)
 )
 def test_no_path_leaves_the_notes(memory: Memory, text: str) -> None:
-    with suppress(Refused):
+    with suppress(CommandRefused):
         place = Files(memory)._place(f"/memories/{text}")
         assert place in ("", "MEMORY.md") or place.startswith("memory/")
         assert not [part for part in place.split("/") if part.startswith(".")]
@@ -273,6 +273,6 @@ def test_no_path_leaves_the_notes(memory: Memory, text: str) -> None:
     ),
 )
 def test_whatever_a_model_sends_is_answered_or_refused(memory: Memory, command: str, arguments: Any) -> None:
-    with suppress(Refused):
+    with suppress(CommandRefused):
         assert isinstance(Files(memory).call(command, arguments), str)
     json.dumps(arguments)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.agent import loop as loops
-from commonplace.agent.tools import Answer, Tool
+from commonplace.agent.tools import Tool, ToolAnswer
 from commonplace.providers import opening
 from commonplace.transcripts.session import Transcript
 from tests.agent.model_server import Model, Say, call, last, text
@@ -114,7 +114,7 @@ def test_a_model_that_calls_tools_for_ever_is_stopped(
 
 def test_tools_of_the_host_are_offered_too(begin: Begin, model: Model) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    clock = Tool("clock", "Tell the time.", schema, lambda memory, given, caller: Answer("ten past ten"))
+    clock = Tool("clock", "Tell the time.", schema, lambda memory, given, caller: ToolAnswer("ten past ten"))
     model.script = [call("clock"), Say("It is ten past ten.")]
     begin(tools=[clock]).respond("What time is it?")
     assert last(model.chats[1], "tool") == "ten past ten"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.agent import answers, tools
-from commonplace.agent.tools import TOOLS, Answer, Caller, call
+from commonplace.agent.tools import TOOLS, Caller, ToolAnswer, call
 from commonplace.base import tokens
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from tests.cli.conftest import workspace as workspace
@@ -246,7 +246,7 @@ def test_nothing_found_says_so(memory: Memory) -> None:
 # --- reading --------------------------------------------------------------------------------------------
 
 
-def read_on(memory: Memory, path: str, **more: int) -> list[answers.Answer]:
+def read_on(memory: Memory, path: str, **more: int) -> list[answers.ToolAnswer]:
     parts = [call(memory, "memory_get", {"path": path, **more})]
     while following := parts[-1].data.get("nextFrom"):
         assert following > parts[-1].data["from"]
@@ -477,7 +477,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def read(root: Path, path: str, **given: int) -> Answer:
+def read(root: Path, path: str, **given: int) -> ToolAnswer:
     return tools.READ_FILE.run(Memory.open(root), {"path": path, **given}, Caller())
 
 

@@ -20,7 +20,7 @@ from commonplace.config import collections as config_collections
 from commonplace.config import loading
 from commonplace.edit import resolve
 from commonplace.edit.forget import targets as cutting
-from commonplace.edit.forget.targets import Block, Page, Targets
+from commonplace.edit.forget.targets import Block, CutNote, Targets
 from commonplace.edit.forget.words import Words
 from commonplace.language import (
     compare,
@@ -212,36 +212,36 @@ def _shares(text: str) -> object:
 
 
 def _page(text: str) -> object:
-    page = Page.read(_bytes(text), PATH)
+    page = CutNote.read(_bytes(text), PATH)
     return [
         (page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)
     ]
 
 
 def _cut(text: str) -> object:
-    return cutting.cut(Page.read(_bytes(text), PATH), _FORGET)
+    return cutting.cut(CutNote.read(_bytes(text), PATH), _FORGET)
 
 
 def _cut_first_word(text: str) -> object:
     """Take a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(Page.read(_bytes(text), PATH), Targets(texts=(word,))) if word else None
+    return cutting.cut(CutNote.read(_bytes(text), PATH), Targets(texts=(word,))) if word else None
 
 
 def _cut_people(text: str) -> object:
     """Take whatever mentions a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(Page.read(_bytes(text), PATH), Targets(people=(word,))) if word else None
+    return cutting.cut(CutNote.read(_bytes(text), PATH), Targets(people=(word,))) if word else None
 
 
 def _cut_line(text: str) -> object:
-    rows = tuple(Page.read(_bytes(text), PATH).bare[0].split("\n")) if text else ("a",)
-    return cutting.cut(Page.read(_bytes(text), PATH), Targets(blocks=(Block(PATH, 1, rows, 1),)))
+    rows = tuple(CutNote.read(_bytes(text), PATH).bare[0].split("\n")) if text else ("a",)
+    return cutting.cut(CutNote.read(_bytes(text), PATH), Targets(blocks=(Block(PATH, 1, rows, 1),)))
 
 
 def _moved(text: str) -> object:
     block = Block(PATH, 1, tuple(_surroundings(text)[:1]), 1)
-    found = cutting.cut(Page.read(_bytes(text), PATH), Targets(blocks=(block,)))
+    found = cutting.cut(CutNote.read(_bytes(text), PATH), Targets(blocks=(block,)))
     return [found.edit.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
 
 

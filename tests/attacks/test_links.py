@@ -19,7 +19,7 @@ from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.diagnosis import workspace as diagnosis
 from commonplace.edit.resolve import Corpus
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import CollectionFiles, FileState, scan
 from commonplace.types import Selection
 from commonplace.upkeep import following
 
@@ -97,7 +97,7 @@ def swapped(state: FileState, outside: Path) -> FileState:
 
 
 def listed(workspace: Path, glob: str = "memory/*.md", kind: str = "") -> list[FileState]:
-    return scan([Source("workspace", str(workspace), (glob,), (), kind)])
+    return scan([CollectionFiles("workspace", str(workspace), (glob,), (), kind)])
 
 
 def test_a_link_swapped_in_behind_the_scan_is_refused(workspace: Path, outside: Path) -> None:

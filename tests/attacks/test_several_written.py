@@ -136,7 +136,7 @@ def writers(memory: Memory) -> Iterator[Callable[[], object]]:
         yield lambda name=name, arguments=arguments: refused(tools.call(memory, name, arguments, agent="x"))
 
 
-def refused(answer: tools.Answer) -> None:
+def refused(answer: tools.ToolAnswer) -> None:
     assert answer.is_error
     raise AccessDenied("reader", answer.text)
 

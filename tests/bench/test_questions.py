@@ -83,7 +83,7 @@ def test_the_table_shows_what_is_not_found_first(workspace: Path) -> None:
     assert "eval init" in run(workspace).stderr
     run(workspace, "init")
     asked = questions.read(workspace)
-    wrong = questions.Question("zeppelin trombone", "- Nobody wrote this line.", "MEMORY.md")
+    wrong = questions.GoldQuestion("zeppelin trombone", "- Nobody wrote this line.", "MEMORY.md")
     questions.drop(workspace, range(1, len(asked) + 1))
     (workspace / "gold.jsonl").write_bytes(questions._lines([*asked, wrong]))
     done = run(workspace)

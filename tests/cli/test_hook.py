@@ -46,7 +46,7 @@ def retire(workspace: Path) -> None:
 def answers(workspace: Path) -> bool:
     try:
         return bool(local.call(workspace, "status", "", {}, 5))
-    except local.Unanswered:
+    except local.NoAnswer:
         return False
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.clients import files, installing
-from commonplace.clients.table import Site
+from commonplace.clients.table import ClientFolders
 from tests.cli.conftest import environment
 from tests.clients.test_installing import files_below, made
 from tests.clients.test_installing import site as site
@@ -30,7 +30,7 @@ def said(home: Path) -> dict[str, object]:
 
 
 @pytest.fixture
-def settings(site: Site) -> dict[str, bytes]:
+def settings(site: ClientFolders) -> dict[str, bytes]:
     """A home with settings of somebody; what lies there."""
     (site.home / ".claude").mkdir()
     (site.home / ".claude.json").write_text(SERVERS)
@@ -39,7 +39,7 @@ def settings(site: Site) -> dict[str, bytes]:
 
 
 def test_a_file_that_cannot_be_made_leaves_the_others_as_they_were(
-    site: Site, settings: dict[str, bytes]
+    site: ClientFolders, settings: dict[str, bytes]
 ) -> None:
     (site.home / ".claude" / "skills").write_text("a file in the place of a folder")
     before = files_below(site.home)
@@ -52,14 +52,14 @@ def test_a_file_that_cannot_be_made_leaves_the_others_as_they_were(
     assert files_below(site.home) == settings
 
 
-def test_a_first_install_that_fails_leaves_no_file_and_no_folder(site: Site) -> None:
+def test_a_first_install_that_fails_leaves_no_file_and_no_folder(site: ClientFolders) -> None:
     before = files_below(site.home)
     with pytest.raises(NoteUnreadable, match=r"settings\.json: .*; all files are as they were$"):
         _with_a_small_disk(site, "install", 1000)
     assert files_below(site.home) == before
 
 
-def test_a_full_disk_leaves_an_older_install_as_it_was(site: Site, settings: dict[str, bytes]) -> None:
+def test_a_full_disk_leaves_an_older_install_as_it_was(site: ClientFolders, settings: dict[str, bytes]) -> None:
     installing.carry_out(made(site, program="/opt/old/commonplace"), site.environ)
     before = files_below(site.home)
     with pytest.raises(NoteUnreadable, match=r"SKILL\.md: .*; all files are as they were$"):
@@ -69,7 +69,7 @@ def test_a_full_disk_leaves_an_older_install_as_it_was(site: Site, settings: dic
     assert files_below(site.home) == settings
 
 
-def test_an_uninstall_that_fails_takes_nothing_out(site: Site, settings: dict[str, bytes]) -> None:
+def test_an_uninstall_that_fails_takes_nothing_out(site: ClientFolders, settings: dict[str, bytes]) -> None:
     padded = json.dumps({"padding": "x" * 40_000})
     (site.home / ".claude.json").write_text(padded)
     installing.carry_out(made(site), site.environ)
@@ -81,7 +81,7 @@ def test_an_uninstall_that_fails_takes_nothing_out(site: Site, settings: dict[st
     assert (site.home / ".claude.json").read_text() == padded
 
 
-def _with_a_small_disk(site: Site, what: str, size: int) -> None:
+def _with_a_small_disk(site: ClientFolders, what: str, size: int) -> None:
     """Change the files in a process that can write no file above a size; raise what it raised."""
     code = (
         "import resource, signal, sys; from pathlib import Path; "
@@ -111,7 +111,7 @@ def carry_out(what: str, home: Path, project: Path, size: int) -> None:
 
 
 def test_what_somebody_changes_meanwhile_is_not_given_back_and_is_named(
-    site: Site, settings: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    site: ClientFolders, settings: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (site.home / ".claude" / "skills").write_text("a file in the place of a folder")
     real = files.restore
@@ -184,7 +184,7 @@ print(step)
 @pytest.mark.parametrize("repeat", ["install", "uninstall"])
 @pytest.mark.parametrize("what", ["install", "upgrade", "uninstall"])
 def test_who_is_killed_at_any_step_leaves_what_a_repeat_mends(
-    site: Site, settings: dict[str, bytes], what: str, repeat: str, stride: int
+    site: ClientFolders, settings: dict[str, bytes], what: str, repeat: str, stride: int
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(site.home), str(site.project), what, repeat, str(stride)],

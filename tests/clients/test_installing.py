@@ -17,7 +17,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadabl
 from commonplace.clients import edits, entries, installing, strict, toml
 from commonplace.clients.entries import Door
 from commonplace.clients.files import KEPT_DAYS, Edit
-from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
+from commonplace.clients.table import SCOPES, TARGETS, ClientFolders, Scope, Target
 from tests.clients.settings import client_settings
 
 CLAUDE = installing.find("claude-code")
@@ -25,7 +25,7 @@ EVERYWHERE = [(target, scope) for target in TARGETS for scope in SCOPES if getat
 
 
 @pytest.fixture
-def site(private_home: Path, tmp_path: Path) -> Site:
+def site(private_home: Path, tmp_path: Path) -> ClientFolders:
     """A home and a project beside it."""
     project = tmp_path / "project"
     project.mkdir()
@@ -36,7 +36,7 @@ def door(target: Target = CLAUDE, program: str = "/opt/bin/commonplace", name: s
     return entries.door([program], Path("/home/you/my notes"), target.name, name)
 
 
-def made(site: Site, target: Target = CLAUDE, scope: Scope = "user", **more: str) -> list[Edit]:
+def made(site: ClientFolders, target: Target = CLAUDE, scope: Scope = "user", **more: str) -> list[Edit]:
     return edits.of(target, scope, site, door(target, **more))
 
 
@@ -52,7 +52,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("target", "scope"), EVERYWHERE)
-def test_every_client_gets_what_it_reads_and_loses_it_again(target: Target, scope: Scope, site: Site) -> None:
+def test_every_client_gets_what_it_reads_and_loses_it_again(target: Target, scope: Scope, site: ClientFolders) -> None:
     before = files_below(site.folder(scope))
     steps = made(site, target, scope)
     assert len(installing.carry_out(steps, site.environ)) == len(steps)
@@ -144,7 +144,7 @@ def without_empty(value: object, inside: object = None) -> object:
 # --- what stands there already -------------------------------------------------------------------------
 
 
-def test_hooks_of_others_at_the_same_event_stay(site: Site) -> None:
+def test_hooks_of_others_at_the_same_event_stay(site: ClientFolders) -> None:
     path = site.home / ".claude" / "settings.json"
     path.parent.mkdir()
     theirs = {"Stop": [{"hooks": [{"type": "command", "command": "notify-send done"}]}], "Other": []}
@@ -166,7 +166,7 @@ def test_hooks_of_others_at_the_same_event_stay(site: Site) -> None:
     assert json.loads(path.read_text()) == {"hooks": theirs, "model": "opus"}
 
 
-def test_a_hook_in_a_group_of_others_is_taken_out_alone(site: Site) -> None:
+def test_a_hook_in_a_group_of_others_is_taken_out_alone(site: ClientFolders) -> None:
     path = site.home / ".claude" / "settings.json"
     path.parent.mkdir()
     ours = {"type": "command", "command": shlex.join(door().argv("hook"))}
@@ -179,7 +179,7 @@ def test_a_hook_in_a_group_of_others_is_taken_out_alone(site: Site) -> None:
     }
 
 
-def test_another_server_of_that_name_is_not_replaced(site: Site) -> None:
+def test_another_server_of_that_name_is_not_replaced(site: ClientFolders) -> None:
     path = site.home / ".claude.json"
     path.write_text('{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "server-memory"]}}}')
     before = path.read_bytes()
@@ -191,13 +191,13 @@ def test_another_server_of_that_name_is_not_replaced(site: Site) -> None:
     assert set(json.loads(path.read_text())["mcpServers"]) == {"memory", "notes"}
 
 
-def test_another_name_moves_the_server(site: Site) -> None:
+def test_another_name_moves_the_server(site: ClientFolders) -> None:
     installing.carry_out(made(site), site.environ)
     installing.carry_out(made(site, name="notes"), site.environ)
     assert set(json.loads((site.home / ".claude.json").read_text())["mcpServers"]) == {"notes"}
 
 
-def test_a_skill_of_somebody_else_is_not_replaced(site: Site) -> None:
+def test_a_skill_of_somebody_else_is_not_replaced(site: ClientFolders) -> None:
     path = site.home / ".claude" / "skills" / "commonplace" / "SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: commonplace-book\ndescription: mine\n---\n")
@@ -219,7 +219,7 @@ def test_a_skill_of_somebody_else_is_not_replaced(site: Site) -> None:
     ],
 )
 def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(
-    site: Site, name: str, data: bytes, place: str
+    site: ClientFolders, name: str, data: bytes, place: str
 ) -> None:
     path = site.home / name
     path.parent.mkdir(exist_ok=True)
@@ -234,7 +234,7 @@ def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(
 # --- files ---------------------------------------------------------------------------------------------
 
 
-def test_modes_are_kept_and_former_versions_are_their_owners_alone(site: Site) -> None:
+def test_modes_are_kept_and_former_versions_are_their_owners_alone(site: ClientFolders) -> None:
     path = site.home / ".claude.json"
     path.write_text('{"oauthAccount": "secret"}')
     path.chmod(0o640)
@@ -251,7 +251,7 @@ def test_modes_are_kept_and_former_versions_are_their_owners_alone(site: Site) -
     assert not kept.exists()
 
 
-def test_links_inside_the_home_are_followed_and_others_are_not(site: Site, tmp_path: Path) -> None:
+def test_links_inside_the_home_are_followed_and_others_are_not(site: ClientFolders, tmp_path: Path) -> None:
     dotfiles = site.home / "dotfiles"
     dotfiles.mkdir()
     (dotfiles / "settings.json").write_text("{}")
@@ -279,9 +279,9 @@ def test_links_inside_the_home_are_followed_and_others_are_not(site: Site, tmp_p
     assert not (site.project / ".claude").exists()
 
 
-def test_a_variable_leads_elsewhere(site: Site, tmp_path: Path) -> None:
+def test_a_variable_leads_elsewhere(site: ClientFolders, tmp_path: Path) -> None:
     folder = tmp_path / "elsewhere"
-    moved = Site(site.home, site.project, {**site.environ, "CLAUDE_CONFIG_DIR": str(folder)})
+    moved = ClientFolders(site.home, site.project, {**site.environ, "CLAUDE_CONFIG_DIR": str(folder)})
     folder.mkdir()
     installing.carry_out(made(moved), moved.environ)
     names = {"settings.json", ".claude.json", "skills", "skills/commonplace", "skills/commonplace/SKILL.md"}
@@ -290,7 +290,7 @@ def test_a_variable_leads_elsewhere(site: Site, tmp_path: Path) -> None:
     assert files_below(folder).keys() == set()
 
 
-def test_concurrent_edits_lose_nothing(site: Site) -> None:
+def test_concurrent_edits_lose_nothing(site: ClientFolders) -> None:
     path = site.home / ".claude.json"
     path.write_text("{}")
     failures: list[BaseException] = []
@@ -357,7 +357,7 @@ HELD = (
 
 
 @pytest.mark.parametrize("line", ["\n", ""])
-def test_a_diff_shows_what_is_ours_and_of_others_no_value(line: str, site: Site) -> None:
+def test_a_diff_shows_what_is_ours_and_of_others_no_value(line: str, site: ClientFolders) -> None:
     cursor, codex = installing.find("cursor"), installing.find("codex")
     texts = [(cursor, f'{{{line}"mcpServers": {{"b": {{{line}{one}}}}}{line}}}') for one in HELD]
     texts += [(codex, f'[mcp_servers.b]\nargs = ["--token", "{SECRET}"]{line}')]

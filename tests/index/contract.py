@@ -29,7 +29,7 @@ from commonplace.index.base import (
     WrittenBy,
 )
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import CollectionFiles, FileState, scan
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline, query
 from commonplace.search.request import Request
@@ -363,7 +363,7 @@ class Contract:
         """The sync and the pipeline of the product over this backend."""
         for number, text in enumerate(["the walnut desk", "the brass lamp", "a walnut chair"]):
             (tmp_path / f"{number}.md").write_text(f"# N{number}\n\n{text}\n", "utf-8")
-        index, model, where = self.make(), FakeEmbedder(), [Source("memory", str(tmp_path))]
+        index, model, where = self.make(), FakeEmbedder(), [CollectionFiles("memory", str(tmp_path))]
         assert sync.sync_text(index, scan(where), DEFAULT).added == 3
         assert sync.sync_text(index, scan(where), DEFAULT).unchanged == 3
         sync.sync_vectors(Vectors(index), model)

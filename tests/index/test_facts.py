@@ -7,7 +7,7 @@ from pathlib import Path
 from commonplace import Memory
 from commonplace.index import facts
 from commonplace.index.base import In, Scope
-from commonplace.index.facts import Place
+from commonplace.index.facts import LinkTarget
 
 
 def opened(root: Path, text: str) -> Memory:
@@ -47,8 +47,8 @@ def test_references_lead_to_notes_and_lines(tmp_path: Path) -> None:
         (note,) = index.rows("SELECT id, hash FROM notes")
         asked = ["MEMORY.md", "MEMORY.md#L2-L3", f"#{note[1][:6]}", "nowhere.md", " "]
         assert facts.places(index, asked) == {
-            "MEMORY.md": [Place(note[0])], "MEMORY.md#L2-L3": [Place(note[0], 2, 3)],
-            f"#{note[1][:6]}": [Place(note[0])], "nowhere.md": [],
+            "MEMORY.md": [LinkTarget(note[0])], "MEMORY.md#L2-L3": [LinkTarget(note[0], 2, 3)],
+            f"#{note[1][:6]}": [LinkTarget(note[0])], "nowhere.md": [],
         }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from commonplace.index import rules
 from commonplace.index.base import ALL, Index
 from commonplace.index.postgres import vectors
 from commonplace.index.postgres.index import PostgresIndex
-from commonplace.index.postgres.server import SCHEMA, TABLES, Server
+from commonplace.index.postgres.server import SCHEMA, TABLES, PostgresServer
 from commonplace.index.vectors import carry
 from tests.index.contract import FILES, Contract, entry
 from tests.index.servers import NAMES, postgres_url
@@ -170,7 +170,7 @@ def test_a_server_that_went_away_is_an_index_that_cannot_be_used(make: Make) -> 
 def test_a_password_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "hunter2secret")
     with pytest.raises(IndexUnavailable) as caught:
-        Server("postgresql://me@127.0.0.1:9/db", "w", NO_KEY)
+        PostgresServer("postgresql://me@127.0.0.1:9/db", "w", NO_KEY)
     assert "hunter2" not in f"{caught.value!r} {caught.value.__context__!r}"
 
 

@@ -12,14 +12,14 @@ import pytest
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import reading
 from commonplace.index.reading import Reader, content_hash
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import CollectionFiles, FileState, scan
 from commonplace.types.progress import silent
 
 LONG_AGO = 1_700_000_000
 
 
 def states(root: Path) -> list[FileState]:
-    return sorted(scan([Source("memory", str(root))]))
+    return sorted(scan([CollectionFiles("memory", str(root))]))
 
 
 def write(root: Path, name: str, text: str, at: float = LONG_AGO) -> Path:

@@ -11,7 +11,7 @@ from commonplace.config.settings import EMBEDDERS
 from commonplace.index import rules, scripts
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sync import sync_text
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import CollectionFiles, scan
 
 LATIN_ONLY, HAN, BOTH = frozenset({"latin"}), frozenset({"latin", "han"}), frozenset({"latin", "cjk"})
 
@@ -55,7 +55,7 @@ def test_a_part_that_is_not_served_is_told_as_what_it_is() -> None:
 
 def index_of(root: Path) -> SqliteIndex:
     index = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync_text(index, scan([Source("memory", str(root))]), DEFAULT)
+    sync_text(index, scan([CollectionFiles("memory", str(root))]), DEFAULT)
     return index
 
 

@@ -23,7 +23,7 @@ from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.opening import unusable
 from commonplace.index.store import Store
 from commonplace.memory import Lab
-from commonplace.notes.scan import Source, look
+from commonplace.notes.scan import CollectionFiles, look
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.search import pipeline
 
@@ -53,7 +53,7 @@ def write(root: Path, name: str, text: str) -> None:
 
 def open_store(root: Path, chunks: ChunkSettings = DEFAULT) -> Store:
     path = Workspace(root).index
-    sources = [Source("memory", str(root), ("memory/**/*.md",))]
+    sources = [CollectionFiles("memory", str(root), ("memory/**/*.md",))]
     return Store(str(path), str(path) + ".sync.lock", sources, chunks)
 
 

@@ -18,7 +18,7 @@ from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import CollectionFiles, FileState, scan
 from commonplace.providers.fake import FakeEmbedder
 
 WORDS = (
@@ -31,7 +31,7 @@ class Workspace:
 
     def __init__(self, root: Path, index: str = ":memory:", chunks: ChunkSettings = DEFAULT) -> None:
         self.root, self.chunks = root, chunks
-        self.sources = [Source("memory", str(root))]
+        self.sources = [CollectionFiles("memory", str(root))]
         self.index = SqliteIndex(index, rules.identity(chunks))
         self.vectors = Vectors(self.index)
         self.model = FakeEmbedder()

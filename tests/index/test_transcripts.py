@@ -14,7 +14,7 @@ from commonplace.index import changes, rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import CollectionFiles, FileState, scan
 from commonplace.providers.fake import FakeEmbedder
 from commonplace.transcripts import rendering
 from tests.index.test_sync import WORDS, dump
@@ -30,8 +30,8 @@ class Followed:
     def __init__(self, root: Path, form: str = "auto") -> None:
         self.root = root
         self.sources = [
-            Source("memory", str(root / "notes")),
-            Source("logs", str(root / "logs"), ("**/*.jsonl",), (), form),
+            CollectionFiles("memory", str(root / "notes")),
+            CollectionFiles("logs", str(root / "logs"), ("**/*.jsonl",), (), form),
         ]
         self.index = SqliteIndex(":memory:", rules.identity(DEFAULT))
         self.vectors, self.model = Vectors(self.index), FakeEmbedder()

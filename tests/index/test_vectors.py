@@ -19,7 +19,7 @@ from commonplace.index.sqlite import vectors as sqlite_vectors
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.vectors import SqliteVectors
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import CollectionFiles, scan
 from commonplace.providers.embedding.base import quantize, unit_rows, whole
 from commonplace.providers.embedding.builtin import BuiltinEmbedder
 from commonplace.providers.fake import FakeEmbedder
@@ -40,7 +40,7 @@ def index(tmp_path: Path) -> SqliteIndex:
         for number in range(40):
             text = " ".join(rng.choice(words, 12))
             (folder / f"{number}.md").write_text(f"# N{number}\n\n{text}\n\n{text[::-1]}\n", "utf-8")
-        sources.append(Source(name, str(folder)))
+        sources.append(CollectionFiles(name, str(folder)))
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     sync.sync_vectors(Vectors(made), FakeEmbedder())
@@ -108,7 +108,7 @@ def test_a_matrix_that_was_renewed_is_as_one_that_is_read(tmp_path: Path, seed: 
                 path.write_text(f"{path.read_text('utf-8')}\n{' '.join(rng.choice(words, 90))}\n", "utf-8")
             else:
                 path.write_text("\n\n".join(" ".join(rng.choice(words, 8)) for _ in range(3)) + "\n", "utf-8")
-        sync.sync_text(index, scan([Source("memory", str(tmp_path))]), DEFAULT)
+        sync.sync_text(index, scan([CollectionFiles("memory", str(tmp_path))]), DEFAULT)
         if rng.random() < 0.8:
             sync.sync_vectors(vectors, FakeEmbedder())
         if rng.random() < 0.2:
@@ -140,7 +140,7 @@ def test_what_was_changed_here_is_read_again_and_nothing_else(index: SqliteIndex
 
 
 def test_a_note_that_grows_behind_an_empty_one_is_covered(tmp_path: Path) -> None:
-    index, source = SqliteIndex(":memory:", rules.identity(DEFAULT)), Source("memory", str(tmp_path))
+    index, source = SqliteIndex(":memory:", rules.identity(DEFAULT)), CollectionFiles("memory", str(tmp_path))
     for texts in (["- one"], ["- one", ""], ["- one <!-- by: agent -->\n- two"]):
         for name, text in zip("ab", texts, strict=False):
             (tmp_path / f"{name}.md").write_text(text, "utf-8")
@@ -202,7 +202,7 @@ def test_an_interrupted_change_of_model_goes_on(index: SqliteIndex, monkeypatch:
 def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# 标题\n\n只有中文的一行。\n\n## English\n\nplain words\n", "utf-8")
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(tmp_path))]), DEFAULT)
     report = sync.sync_vectors(Vectors(made), FakeEmbedder())
     assert (report.embedded, report.pending) == (1, 0)
     both = FakeEmbedder(scripts=frozenset({"latin", "cjk"}))
@@ -218,7 +218,7 @@ def test_progress_counts_what_can_be_embedded_and_goes_forward_often(tmp_path: P
         "".join(f"## 部分\n\n- 周五下午不部署第{n}次的说明。\n\n" for n in range(30))
     )
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(tmp_path))]), DEFAULT)
     vectors, latin = Vectors(made), FakeEmbedder(scripts=frozenset({"latin"}))
     steps: list[tuple[int, int]] = []
     for model in (latin, FakeEmbedder(32)):  # the second one takes over
@@ -245,7 +245,7 @@ def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(tmp_path))]), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     assert (made.statistics().passages, made.statistics().vectors) == (3, 1)
@@ -256,7 +256,7 @@ def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
 def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# 标题\n\n只有中文和 gpt 的一行。\n", "utf-8")
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(tmp_path))]), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["gpt"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     for collections in ((), (), ("memory",), ("none",)):
@@ -270,7 +270,7 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
     for name in ("memory", "docs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
-        sources.append(Source(name, str(tmp_path / name)))
+        sources.append(CollectionFiles(name, str(tmp_path / name)))
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
@@ -291,7 +291,7 @@ def described(tmp_path: Path) -> SqliteIndex:
         (tmp_path / name).mkdir()
         for number in range(3):
             (tmp_path / name / f"{number}.md").write_text(f"# N{number}\n\n{name} says {number}\n", "utf-8")
-        sources.append(Source(name, str(tmp_path / name)))
+        sources.append(CollectionFiles(name, str(tmp_path / name)))
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
     sync.sync_text(made, scan(sources), DEFAULT)
     sync.sync_vectors(Vectors(made), FakeEmbedder())

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.notes.scan import IGNORED_FOLDERS, Globs, Source, look, scan
+from commonplace.notes.scan import IGNORED_FOLDERS, CollectionFiles, Globs, look, scan
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8, sockets by path")
 
@@ -23,7 +23,7 @@ def make(root: Path, *names: str) -> None:
 
 
 def found(root: Path, *globs: str, ignore: tuple[str, ...] = ()) -> list[str]:
-    return sorted(state.path for state in scan([Source("x", str(root), globs or ("**/*.md",), ignore)]))
+    return sorted(state.path for state in scan([CollectionFiles("x", str(root), globs or ("**/*.md",), ignore)]))
 
 
 FOLDERS = st.lists(st.sampled_from(["a", "memory", "x.y"]), max_size=2)
@@ -122,7 +122,7 @@ def test_a_file_with_several_names_is_found_once(tmp_path: Path) -> None:
     }  # fmt: skip
     for name, target in links.items():
         (tmp_path / name).symlink_to(target)
-    source = Source("memory", str(tmp_path), ("a.md", "**/*.md"))
+    source = CollectionFiles("memory", str(tmp_path), ("a.md", "**/*.md"))
     assert [state.path for state in scan([source])] == ["b.md", "notes/real.md"]
     assert sorted(set(look([source])[0].links)) == sorted(links)
     assert [state.path for state in scan([source._replace(ignore=("notes/real.md",))])] == ["b.md", "a.md"]
@@ -138,7 +138,7 @@ def test_a_link_that_leads_nowhere_or_outside_is_no_note(tmp_path: Path, target:
 
 def test_two_collections_of_one_folder_share_nothing(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "b/c.md")
-    both = scan([Source("one", str(tmp_path), ("*.md",)), Source("two", str(tmp_path))])
+    both = scan([CollectionFiles("one", str(tmp_path), ("*.md",)), CollectionFiles("two", str(tmp_path))])
     assert sorted(state.key for state in both) == [("one", "a.md"), ("two", "b/c.md")]
 
 

@@ -11,8 +11,8 @@ from commonplace.base import paths
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.memory import Memory
 from commonplace.panel.actions import found_at
-from commonplace.panel.dialogs import Choice, Entry, Line, Marking, Review, Wording
-from commonplace.panel.rows import Place, Rows
+from commonplace.panel.dialogs import Choice, Line, Marking, NewEntry, Review, Wording
+from commonplace.panel.rows import NoteLines, Rows
 from commonplace.storage import journal
 from commonplace.types import Provenance
 from tests.copies import files_of
@@ -110,7 +110,7 @@ def test_what_a_row_shows_is_meant_wherever_it_stands_by_now(play: Play, workspa
 
     async def scene(person: Person) -> None:
         for words in (line, line.removeprefix("- ")):  # of a note, of its statements
-            place = Place("MEMORY.md", 5, 5, words)
+            place = NoteLines("MEMORY.md", 5, 5, words)
             note.write_text(NOTES["MEMORY.md"].replace(line, f"- Bo calls.\n{line}"), "utf-8")
             _, (found,), _ = found_at(person.panel, place)
             assert (found.first, found.text) == (6, "Aged white tea after lunch.")
@@ -240,13 +240,13 @@ def test_an_entry_is_written_where_it_is_wanted_and_none_where_there_is_none(
     async def scene(person: Person) -> None:
         for key in ("ctrl+s", "escape"):  # nothing was written yet
             await person.press("escape", "n")
-            await asked(person, Entry)
+            await asked(person, NewEntry)
             await person.press(key)
-            await person.until(lambda: not isinstance(person.panel.screen, Entry))
+            await person.until(lambda: not isinstance(person.panel.screen, NewEntry))
         assert not today.exists()
         for long_term in (False, True):
             await person.press("escape", "n")
-            await asked(person, Entry)
+            await asked(person, NewEntry)
             person.panel.screen.query_one(TextArea).text = "The kettle is new. password = Tr0ub4dor&3xyz"
             await person.press("tab")
             assert isinstance(person.panel.focused, Input)
@@ -415,7 +415,7 @@ def test_what_cannot_be_done_is_said(workspace: Path, play: Play, memory: Memory
         await person.press("3", "u")
         assert "no generated change is under the cursor" in person.message
         await person.press("n")
-        await asked(person, Entry)
+        await asked(person, NewEntry)
         person.panel.screen.query_one(TextArea).text = "The kettle is new."
         await person.press("ctrl+s")
         await person.until(lambda: person.message.startswith("!"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.index.base import Candidate
-from commonplace.index.facts import Place
+from commonplace.index.facts import LinkTarget
 from commonplace.search import order, ranking
 from commonplace.search.ranking import Ranked
 from commonplace.types import Hit, Mode
@@ -115,10 +115,10 @@ def test_a_chain_of_replacements_is_followed_and_a_circle_ends() -> None:
 
 
 def test_lines_of_a_reference_tell_which_passage_replaces() -> None:
-    assert Place(1, 4, 9).holds(1, 8, 12)
-    assert not Place(1, 4, 9).holds(1, 10, 12)
-    assert not Place(1, 4, 9).holds(2, 4, 9)
-    assert Place(1).holds(1, 300, 301)
+    assert LinkTarget(1, 4, 9).holds(1, 8, 12)
+    assert not LinkTarget(1, 4, 9).holds(1, 10, 12)
+    assert not LinkTarget(1, 4, 9).holds(2, 4, 9)
+    assert LinkTarget(1).holds(1, 300, 301)
 
 
 # --- files ----------------------------------------------------------------------------------------------

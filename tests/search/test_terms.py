@@ -7,7 +7,7 @@ import pytest
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import rules, sync
 from commonplace.index.sqlite.index import SqliteIndex
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import CollectionFiles, scan
 from commonplace.search import query, terms
 from commonplace.search.terms import Terms, idf, weigh
 
@@ -24,7 +24,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SqliteIndex:
     for number, line in enumerate(LINES):
         (folder / f"{number}.md").write_text(f"{line}\n", "utf-8")
     made = SqliteIndex(":memory:", rules.identity(DEFAULT))
-    sync.sync_text(made, scan([Source("memory", str(folder))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(folder))]), DEFAULT)
     return made
 
 

@@ -25,7 +25,7 @@ from commonplace.cli import shortcut
 from commonplace.config.files import user_file
 from commonplace.servers import local, running
 from commonplace.servers.methods import Service
-from commonplace.servers.programs import MOST_AGENTS, THREADS, Handler, Reply, Services
+from commonplace.servers.programs import MOST_AGENTS, THREADS, Handler, ProgramReply, Services
 from commonplace.servers.running import Served
 from commonplace.storage import state
 from tests.cli.conftest import SOURCE, Run, command, environment
@@ -70,7 +70,7 @@ def serving(served: Served, idle_s: float = 60.0) -> Iterator[threading.Thread]:
     try:
         yield thread
     finally:
-        with suppress(local.Unanswered):
+        with suppress(local.NoAnswer):
             local.call(served.root, "retire", "", {"by_hand": True}, 30)
         thread.join(60)
         assert not thread.is_alive()
@@ -175,7 +175,7 @@ def test_a_program_of_another_user_is_not_answered(
         patch.setattr(local, "peer_of", lambda connection: (1, os.geteuid() + 1))
         assert local.connect(workspace) is None  # nor is a server of another user asked
         stranger.connect(local.address(workspace) or "")
-        with pytest.raises(local.Unanswered):
+        with pytest.raises(local.NoAnswer):
             local.ask(stranger, "status", "", {}, 10)
     connection.close()
 
@@ -228,7 +228,7 @@ def test_nobody_answers_where_nobody_listens(workspace: Path, sockets: Path) -> 
     Path(path).write_text("no socket")
     assert local.connect(workspace) is None
     Path(path).unlink()
-    with pytest.raises(local.Unanswered):
+    with pytest.raises(local.NoAnswer):
         local.call(workspace, "search", "", {}, 1)
 
 
@@ -368,10 +368,10 @@ def test_what_goes_wrong_inside_ends_nothing(workspace: Path) -> None:
 def test_an_answer_that_nobody_waits_for_any_more_does_not_count_as_sent(workspace: Path) -> None:
     asked, go, sent, lost = threading.Event(), threading.Event(), list[str](), threading.Event()
 
-    def slow(service: Service, request: Mapping[str, Any]) -> Reply:
+    def slow(service: Service, request: Mapping[str, Any]) -> ProgramReply:
         asked.set()
         assert go.wait(30)
-        return Reply(b"ok", lambda: sent.append(request["who"]), lost.set)
+        return ProgramReply(b"ok", lambda: sent.append(request["who"]), lost.set)
 
     with serving(with_handlers(workspace, slow=slow)):
         late = local.connect(workspace)

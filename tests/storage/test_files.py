@@ -122,7 +122,7 @@ def test_a_file_that_is_renamed_over_the_note_at_the_last_moment_is_read(
     target.write_bytes(b"- before\n")
     exchange = files._exchange_names
 
-    def beside(place: files._Place) -> bool:
+    def beside(place: files._OpenName) -> bool:
         if late:
             (tmp_path / "new").write_bytes(late.pop())
             os.replace(tmp_path / "new", target)
@@ -144,7 +144,7 @@ def test_an_editor_that_saves_twice_while_its_file_is_put_back_loses_nothing(
     now, saves, exchange = datetime(2026, 2, 13, 12), ["second", "first"], files._exchange_names
     layout.remember(workspace, "before", now=now)
 
-    def beside(place: files._Place) -> bool:
+    def beside(place: files._OpenName) -> bool:
         if saves:
             text = note.read_text() + f"- theirs {saves.pop()}\n"
             if moved and not saves:

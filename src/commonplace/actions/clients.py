@@ -11,7 +11,7 @@ from commonplace.actions.schema import flag, text
 from commonplace.base import paths
 from commonplace.base.errors import PreviewOutdated
 from commonplace.clients import edits, installing
-from commonplace.clients.installing import Outcome
+from commonplace.clients.installing import FileOutcome
 from commonplace.clients.table import Scope
 
 SCOPE: Scope = "user"  # settings of a project are for who is in its folder: `install --project`
@@ -24,7 +24,7 @@ class Entered:
     client: str
     diff: str
     starts: str = ""
-    changed: tuple[Outcome, ...] = ()
+    changed: tuple[FileOutcome, ...] = ()
     by_hand: str = ""
 
 

@@ -76,7 +76,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """The answer of a tool: text, the same as plain data, and whether the call was wrong."""
 
     text: str
@@ -84,9 +84,9 @@ class Answer:
     is_error: bool = False
 
 
-def failed(message: str) -> Answer:
+def failed(message: str) -> ToolAnswer:
     """Say what was wrong with a call."""
-    return Answer(message, {"error": message}, is_error=True)
+    return ToolAnswer(message, {"error": message}, is_error=True)
 
 
 def framed(text: str) -> str:
@@ -104,7 +104,7 @@ def _place(path: str, first: int, last: int) -> dict[str, Any]:
 # --- searches and notes ---------------------------------------------------------------------------------
 
 
-def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequence[str] = ()) -> Answer:
+def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequence[str] = ()) -> ToolAnswer:
     """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one.
 
     `given` are citations of passages that the conversation holds already, which are named alone.
@@ -143,7 +143,7 @@ def found(result: SearchResult, query: str, layer: str, budget: int, given: Sequ
     ]
     about = {"left_out": left_out, "level": result.level, "stale": result.stale, "weak": result.weak}
     before = {"given": list(given)} if given else {}
-    return Answer(
+    return ToolAnswer(
         _lines(text), {"hits": data, **about, **before, "warnings": list(result.warnings), "note": NOTE}
     )
 
@@ -188,7 +188,7 @@ def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value not in (None, "", [])}
 
 
-def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int | None) -> Answer:
+def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int | None) -> ToolAnswer:
     """Show lines of a note, as many as one answer may have, and where to read on.
 
     `get` reads a reference. That may name lines itself, unless a first line is given.
@@ -223,7 +223,7 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
         f"Line {end} is longer than shown." * cut,
         *(f"{key}: {value}" for key, value in more.items()),
     ]
-    return Answer(_lines(text), data)
+    return ToolAnswer(_lines(text), data)
 
 
 def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
@@ -235,7 +235,7 @@ def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
     return list(lines[:fitting]), False
 
 
-def around(timeline: Timeline) -> Answer:
+def around(timeline: Timeline) -> ToolAnswer:
     """Show what surrounds an anchor in time; of too much, the moments furthest from it are left out."""
     from commonplace.render import reports
 
@@ -258,7 +258,7 @@ def around(timeline: Timeline) -> Answer:
         for moment in moments
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
-    return Answer(_lines(text), {**about, "warnings": list(timeline.warnings), "note": NOTE})
+    return ToolAnswer(_lines(text), {**about, "warnings": list(timeline.warnings), "note": NOTE})
 
 
 def _nearest(moments: Sequence[Moment]) -> list[Moment]:
@@ -272,17 +272,17 @@ def _nearest(moments: Sequence[Moment]) -> list[Moment]:
     return near
 
 
-def state(status: Status) -> Answer:
+def state(status: Status) -> ToolAnswer:
     """Describe the memory: what it holds, how fresh it is, what answers."""
     from commonplace.render import reports
 
-    return Answer("\n".join([reports.status_text(status), *status.warnings]), to_data(status))
+    return ToolAnswer("\n".join([reports.status_text(status), *status.warnings]), to_data(status))
 
 
 # --- what was written and corrected ---------------------------------------------------------------------
 
 
-def written(entry: Written) -> Answer:
+def written(entry: Written) -> ToolAnswer:
     """Say where an entry went, and what was taken out of it."""
     done = "Not written again, it stands at" if entry.again else "Written to"
     done = done if entry.start_line else "It waits to be written to"
@@ -296,10 +296,10 @@ def written(entry: Written) -> Answer:
     data = {"citation": entry.citation, **_place(entry.path, entry.start_line, entry.end_line)}
     more = {"warnings": list(entry.warnings)} if entry.warnings else {}
     also = {"near": _cited_data(entry.near), "note": NOTE} if entry.near else {}
-    return Answer("\n".join(text), {**data, "redacted": list(entry.redacted), **more, **also})
+    return ToolAnswer("\n".join(text), {**data, "redacted": list(entry.redacted), **more, **also})
 
 
-def corrected(done: Corrected) -> Answer:
+def corrected(done: Corrected) -> ToolAnswer:
     """Say what was struck, where the new statement is, and which similar ones are still there."""
     similar = "These say nearly the same and still stand; correct them too if they are wrong:"
     text = [
@@ -317,17 +317,17 @@ def corrected(done: Corrected) -> Answer:
         "warnings": list(done.warnings),
         "note": NOTE,
     }
-    return Answer(_lines(text), data)
+    return ToolAnswer(_lines(text), data)
 
 
-def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
+def uncorrected(message: str, near: Iterable[Cited]) -> ToolAnswer:
     """Report why a correction failed, with the near misses, to be called again with a citation."""
     near = list(near)
     if not near:
         return failed(message)
     again = "These come near; call again with the citation of the one that is meant:"
     data = {"error": message, "near": _cited_data(near)}
-    return Answer("\n".join([message, again, _cited(near)]), data, is_error=True)
+    return ToolAnswer("\n".join([message, again, _cited(near)]), data, is_error=True)
 
 
 def _cited(statements: Iterable[Cited]) -> str:
@@ -356,7 +356,7 @@ def preview(selection: Selection, erasure: Erasure) -> str:
 
 def offered(
     selection: Selection, erasure: Erasure, text: str, code: str, *, to_owner: bool = False
-) -> Answer:
+) -> ToolAnswer:
     """Show a preview with the code that confirms it; the words of notes are framed as data.
 
     `to_owner`: there is no way to ask a person from here; the owner is to approve on the command line.
@@ -374,22 +374,22 @@ def offered(
         )
     about = {"preview": True, "approve" if to_owner else "confirm": code, "kind": selection.kind}
     shown = "\n".join([head, framed("\n".join(rest)), asking])
-    return Answer(shown, {**about, **_erasure_data(erasure), "note": NOTE})
+    return ToolAnswer(shown, {**about, **_erasure_data(erasure), "note": NOTE})
 
 
-def refused(said: Said) -> Answer:
+def refused(said: Said) -> ToolAnswer:
     """Say that a person did not agree."""
     why = "the user said no" if said == "decline" else "nobody answered"
     return failed(f"nothing was erased: {why}. Do not ask for it again unless the user does")
 
 
-def nothing(selection: Selection, erasure: Erasure) -> Answer:
+def nothing(selection: Selection, erasure: Erasure) -> ToolAnswer:
     """Report that the selection matches no text."""
     text = f"Nothing of this {selection.kind} is found, so there is nothing to erase."
-    return Answer("\n".join([text, *_out_of_reach(erasure)]), {"preview": True, **_erasure_data(erasure)})
+    return ToolAnswer("\n".join([text, *_out_of_reach(erasure)]), {"preview": True, **_erasure_data(erasure)})
 
 
-def erased(done: Erasure) -> Answer:
+def erased(done: Erasure) -> ToolAnswer:
     """Say what was erased, without its words."""
     left = [
         f"{screen.name(trace.path)} still holds it {trace.count} times. {trace.remedy}".strip()
@@ -397,7 +397,7 @@ def erased(done: Erasure) -> Answer:
     ]
     text = [f"Erased: {_counted(done.places)}.", *left, *_out_of_reach(done)]
     data = {"erased": len(done.places), "complete": done.complete, "unreachable": _unreachable(done)}
-    return Answer(
+    return ToolAnswer(
         "\n".join([*text, "Do not repeat or write down what was forgotten."]),
         {**data, "left": [trace.path for trace in done.left]},
     )

@@ -228,7 +228,7 @@ class Attachment:
         self._worker.stop()
 
 
-class Message(NamedTuple):
+class UserMessage(NamedTuple):
     """A message of the user: its words, and the number of equal messages before it."""
 
     words: str
@@ -245,7 +245,7 @@ class Recalled:
     def __init__(self, attachment: Attachment, session: str) -> None:
         """Begin empty; `attachment` must not share its record with other processes (`on_disk=False`)."""
         self._attachment, self.session = attachment, session
-        self._blocks: dict[Message, Context] = {}
+        self._blocks: dict[UserMessage, Context] = {}
 
     async def recall(self, message: str, earlier: Iterable[str]) -> None:
         """Recall for a message; `earlier` are those of the user before it. Never raises."""
@@ -256,14 +256,14 @@ class Recalled:
             self._attachment.given(self.session, there.values())
         context = await self._attachment.recall_async(message, self.session)
         if context is not None:
-            self._blocks[Message(message, times[message])] = context
+            self._blocks[UserMessage(message, times[message])] = context
 
     def beside(self, messages: Iterable[str]) -> list[str]:
         """Return the block of each message; empty for a message without a block."""
         times: Counter[str] = Counter()
         texts: list[str] = []
         for words in messages:
-            block = self._blocks.get(Message(words, times[words]))
+            block = self._blocks.get(UserMessage(words, times[words]))
             texts.append(block.text if block is not None else "")
             times[words] += 1
         return texts

@@ -22,11 +22,11 @@ _COMMENT = re.compile(r"[ \t]*(<!--.*?-->)")
 _OTHERS = ("agent", "tool", "untrusted")  # writers whose words are not the owner's
 
 
-class Refused(CommonplaceError):
+class CommandRefused(CommonplaceError):
     """A command that was not carried out, in the words that a model knows from the reference."""
 
 
-class _Block(NamedTuple):
+class _MarkedBlock(NamedTuple):
     """An entry, paragraph, table or fence: its lines, and where the mark of its writer goes.
 
     `key` is its text and status; `pinned` its text with all of its annotations, None unless it is pinned.
@@ -55,7 +55,7 @@ def attribute(path: str, before: str, after: str, mark: str) -> str:
     text = _marked(path, before, "\n".join(lines), mark)
     lost = _pinned(past) - _pinned(parse(text, path))
     if lost:
-        raise Refused(f"`{next(iter(lost))[0]}` is pinned: only its owner changes it")
+        raise CommandRefused(f"`{next(iter(lost))[0]}` is pinned: only its owner changes it")
     return text
 
 
@@ -77,9 +77,9 @@ def _marked(path: str, before: str, text: str, mark: str) -> str:
     note = parse(text, path)
     for block in _touched(past, before, note, text):
         if block.pinned:
-            raise Refused("what is written there would be pinned: only its owner pins")
+            raise CommandRefused("what is written there would be pinned: only its owner pins")
         if line := _unmarked(note, block):
-            raise Refused(f"`{line}` cannot be marked as yours there; write it as an entry of a list")
+            raise CommandRefused(f"`{line}` cannot be marked as yours there; write it as an entry of a list")
     return text
 
 
@@ -104,7 +104,7 @@ def _check_read(past: Note, before: str, note: Note, lines: Sequence[str]) -> No
             line, now = past.lines[number - 1], number - first + place
             is_read = line.strip() and number not in was_code
             if is_read and (now in is_code or not note.lines[now - 1].strip()):
-                raise Refused(f"`{line.strip()}` would be code or a comment; close what you open above it")
+                raise CommandRefused(f"`{line.strip()}` would be code or a comment; close the one above it")
         first, place = end + 1, other_end + 1
 
 
@@ -129,7 +129,7 @@ def _without_keys(path: str, past: Note, lines: list[str]) -> list[str]:
     kept = [key for key in _keys(lines, note.front_matter) if key in old or not _means(key)]
     lines = [*lines[:first], *(line for key in kept for line in key), *lines[last - 1 :]]
     if comments.of_front_matter(parse("\n".join(lines), path).metadata) != said:
-        raise Refused("the front matter says something of the whole note; only its owner changes that")
+        raise CommandRefused("the front matter says something of the whole note; only its owner changes that")
     return lines
 
 
@@ -148,11 +148,11 @@ def _keys(lines: Sequence[str], front: tuple[int, int] | None) -> list[list[str]
     return found
 
 
-def _blocks(note: Note) -> Iterator[_Block]:
+def _blocks(note: Note) -> Iterator[_MarkedBlock]:
     """Yield what a note says below its front matter, headings and rules apart."""
     said = comments.Annotations(note)
     for section, places in structure.placed(note):
-        group: list[structure.Place] = []
+        group: list[structure.StatementLines] = []
         for place in places:
             is_row = place.is_silent and group and group[-1].is_silent and group[-1].last == place.first - 1
             if group and not is_row and not (place.is_silent and place.outer):
@@ -164,8 +164,8 @@ def _blocks(note: Note) -> Iterator[_Block]:
 
 
 def _block(
-    note: Note, said: Annotations, places: Sequence[structure.Place], headings: tuple[str, ...]
-) -> _Block:
+    note: Note, said: Annotations, places: Sequence[structure.StatementLines], headings: tuple[str, ...]
+) -> _MarkedBlock:
     """Places that are marked together: rows of a table; an item with the fences and tables in it."""
     first, last = places[0], places[-1]
     lines = range(first.first, last.last + 1)
@@ -176,10 +176,10 @@ def _block(
     standing = (own.get("by", ""), own.get("status", ""))
     is_pinned = statements.is_pinned(own)
     about = ("\n".join(text).strip(), headings, *sorted(own.items())) if is_pinned else None
-    return _Block(lines, line, first.is_silent, (*standing, *text), about)
+    return _MarkedBlock(lines, line, first.is_silent, (*standing, *text), about)
 
 
-def _touched(past: Note, before: str, note: Note, text: str) -> list[_Block]:
+def _touched(past: Note, before: str, note: Note, text: str) -> list[_MarkedBlock]:
     """The blocks of a note that an agent touched: with a new line, or of another standing than before."""
     same = {block.key for block in _blocks(past)}
     new = _new(before, text.split("\n"))
@@ -187,7 +187,7 @@ def _touched(past: Note, before: str, note: Note, text: str) -> list[_Block]:
     return [block for block in blocks if block.key not in same or not new.isdisjoint(block.lines)]
 
 
-def _unmarked(note: Note, block: _Block) -> str:
+def _unmarked(note: Note, block: _MarkedBlock) -> str:
     """Return the first line of a block that reads as its owner's; empty without one."""
     said = comments.Annotations(note)
     own = (n for n in block.lines if (said.of(n, n) or {}).get("by") not in _OTHERS)

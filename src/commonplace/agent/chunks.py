@@ -79,7 +79,7 @@ def of_facts(note: Note, today: date, *, tentative: bool) -> list[Piece]:
         days = (span.first for span in spans if span.names_a_day and span.first <= today)
         return max(days, default=date.min).isoformat()
 
-    reader = _Reader(note, today, tentative)
+    reader = _NoteReader(note, today, tentative)
     pieces: list[Piece] = []
     for section in structure.sections(note):
         body = reader.body(section)
@@ -101,7 +101,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     An entry is as new as the hour it begins with, or as the last one above it; of entries of one hour the
     later one is newer.
     """
-    reader = _Reader(note, today, tentative)
+    reader = _NoteReader(note, today, tentative)
     pieces: list[Piece] = []
     hour = ""
     for section in structure.sections(note):
@@ -113,7 +113,7 @@ def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
 
 def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     """A piece a task that is not done, or what a summary of a session names as open, newest first."""
-    reader = _Reader(note, today, tentative)
+    reader = _NoteReader(note, today, tentative)
     pieces: list[Piece] = []
     for section in structure.sections(note):
         for number in reader.body(section):
@@ -122,7 +122,7 @@ def of_open_matters(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     return sorted(pieces, key=newness_of, reverse=True)
 
 
-class _Reader:
+class _NoteReader:
     """Makes pieces of one note."""
 
     def __init__(self, note: Note, today: date, tentative: bool) -> None:

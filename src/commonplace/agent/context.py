@@ -173,7 +173,8 @@ class ContextBuilder:
         `late` are former messages whose answers came too late: they have the room that is left.
         """
         settings, today = self.settings, day_of(now)
-        block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
+        budget = settings.budget if budget is None else budget
+        block = PromptBlock(self.memory, self.injected, session, budget)
         names = settings.file_names if files is None else (settings.file_names or CONVENTION) * files
         # Where the budget has no room for all parts, each may use the same share of its cap.
         caps = settings.long_term + settings.daily + (FILE_TOKENS if names else 0)
@@ -187,7 +188,7 @@ class ContextBuilder:
         return replace(block.context(), message=message)
 
     def _take_notes(
-        self, block: Block, today: date, share: float, names: Sequence[str], *, open_matters: bool
+        self, block: PromptBlock, today: date, share: float, names: Sequence[str], *, open_matters: bool
     ) -> None:
         """Put notes into a block, each part into its share of its cap."""
         from commonplace.agent import chunks  # a recall alone needs no note to be cut
@@ -234,7 +235,7 @@ class ContextBuilder:
         """Let a session be given everything again, as after its conversation was shortened."""
         self.injected.forget(session)
 
-    def _daily(self, block: Block, today: date, count: int) -> list[str]:
+    def _daily(self, block: PromptBlock, today: date, count: int) -> list[str]:
         """The paths of the notes of so many last days, newest day first."""
         from commonplace.agent import chunks
 
@@ -248,7 +249,7 @@ class ContextBuilder:
 
     def _read(
         self,
-        block: Block,
+        block: PromptBlock,
         today: date,
         path: str,
         cut: Callable[..., list[Piece]],
@@ -266,7 +267,7 @@ class ContextBuilder:
         return cut(note, today, tentative=self.memory.settings.recall.tentative)
 
 
-class Block:
+class PromptBlock:
     """A block under construction: chosen pieces and earlier text; sizes are in quarters of a token."""
 
     def __init__(self, memory: Memory, injected: Injected, session: str, budget: int) -> None:

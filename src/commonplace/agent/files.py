@@ -22,7 +22,7 @@ from typing import Any
 
 from commonplace.agent import authorship
 from commonplace.agent.answers import Caller
-from commonplace.agent.authorship import Refused
+from commonplace.agent.authorship import CommandRefused
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import AccessDenied, CommonplaceError, NoteNotFound
 from commonplace.base.tuples import NamedTuple
@@ -149,17 +149,17 @@ class Files:
         """Carry a command out and return what it answers. Raises Refused with what it answers otherwise."""
         run = self._commands.get(command)
         if run is None:
-            raise Refused(f"Unknown command: {command}; there are {', '.join(self._commands)}")
+            raise CommandRefused(f"Unknown command: {command}; there are {', '.join(self._commands)}")
         try:
             return run(arguments)
-        except Refused:
+        except CommandRefused:
             raise
         except masks.MarkLost as error:
-            raise Refused(f"{error} would be lost; leave its mark where it stands") from error
+            raise CommandRefused(f"{error} would be lost; leave its mark where it stands") from error
         except CommonplaceError as error:
-            raise Refused(self._as_named(str(error))) from error
+            raise CommandRefused(self._as_named(str(error))) from error
         except OSError as error:
-            raise Refused(f"{command}: {paths.reason(error)}") from error
+            raise CommandRefused(f"{command}: {paths.reason(error)}") from error
 
     def _as_named(self, text: str) -> str:
         """A message with files named as a model knows them: no path of this machine is shown."""
@@ -180,7 +180,7 @@ class Files:
         )
         lines = text.split("\n")
         if len(lines) > MOST_LINES:
-            raise Refused(f"File {path} exceeds maximum line limit of 999,999 lines.")
+            raise CommandRefused(f"File {path} exceeds maximum line limit of 999,999 lines.")
         first, last = _range(arguments.get("view_range"), len(lines))
         return f"Here's the content of {path} with line numbers:\n" + _numbered(
             lines[first - 1 : last], first
@@ -236,7 +236,7 @@ class Files:
         try:
             data = paths.read_contained(root / place, [root], limit=MOST_BYTES)
         except NoteNotFound as error:
-            raise Refused(missing) from error
+            raise CommandRefused(missing) from error
         return self._marks.sub("", masks.mask(_unix(Document.read(data, place).checked().text)).text)
 
     # --- editing ------------------------------------------------------------------------------------
@@ -247,11 +247,11 @@ class Files:
 
         def compose(before: str | None) -> str:
             if before is not None:
-                raise Refused(f"File {path} already exists")
+                raise CommandRefused(f"File {path} already exists")
             return text
 
         if self._files.is_folder(place):
-            raise Refused(f"File {path} already exists")
+            raise CommandRefused(f"File {path} already exists")
         self._edit(place, compose, f"create {place}")
         return f"File created successfully at: {path}"
 
@@ -265,14 +265,14 @@ class Files:
             text = _there(before, path)
             count = text.count(old) if old else 0
             if not count:
-                raise Refused(
+                raise CommandRefused(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
             if count > 1:
                 places = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
                 lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
                 several = f"Multiple occurrences of old_str `{old}` in lines: {lines}."
-                raise Refused(f"No replacement was performed. {several} Please ensure it is unique")
+                raise CommandRefused(f"No replacement was performed. {several} Please ensure it is unique")
             line = text.count("\n", 0, text.index(old))
             return text.replace(old, new)
 
@@ -291,7 +291,7 @@ class Files:
                 lines.pop()
             if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= len(lines):
                 wrong = f"Invalid `insert_line` parameter: {at}."
-                raise Refused(f"{wrong} It should be within the range [0, {len(lines)}].")
+                raise CommandRefused(f"{wrong} It should be within the range [0, {len(lines)}].")
             return "\n".join([*lines[:at], text.rstrip("\n"), *lines[at:]]) + "\n"
 
         self._edit(place, compose, f"edit {place}")
@@ -331,7 +331,7 @@ class Files:
         path = _path(arguments, "path")
         place = self._place(path)
         if not place:
-            raise Refused("Cannot delete the /memories directory itself")
+            raise CommandRefused("Cannot delete the /memories directory itself")
         self._move(path, place, None, f"delete {place}")
         return f"Successfully deleted {path}"
 
@@ -339,11 +339,11 @@ class Files:
         path, new_path = _path(arguments, "old_path"), _path(arguments, "new_path")
         place, target = self._place(path), self._place(new_path)
         if not place:
-            raise Refused("Cannot rename the /memories directory itself")
+            raise CommandRefused("Cannot rename the /memories directory itself")
         if not target or self._there(target):
-            raise Refused(f"The destination {new_path} already exists")
+            raise CommandRefused(f"The destination {new_path} already exists")
         if target.startswith(f"{place}/"):
-            raise Refused(f"The destination {new_path} lies inside of {path}")
+            raise CommandRefused(f"The destination {new_path} lies inside of {path}")
         self._move(path, place, self._file(new_path), f"rename {place} to {target}")
         return f"Successfully renamed {path} to {new_path}"
 
@@ -356,13 +356,13 @@ class Files:
             for name in moved:
                 data = read(name)
                 if data is None:
-                    raise Refused(f"The path {path} does not exist")
+                    raise CommandRefused(f"The path {path} does not exist")
                 if target is None:
                     _refuse_hidden(data, name)
                 else:
                     new = target + name.removeprefix(place)
                     if read(new) is not None:
-                        raise Refused(f"The destination {self._public(new)} already exists")
+                        raise CommandRefused(f"The destination {self._public(new)} already exists")
                     composed.append(Change(new, None, self._carried(name, new, data)))
                 composed.append(Change(name, data, None))
             return sorted(composed, key=lambda change: change.after is None)  # what is moved comes first
@@ -378,7 +378,7 @@ class Files:
         if was and becomes and _standing(name) == _standing(new):
             return data
         if was and authorship.pinned(text, name):
-            raise Refused(f"{basename(name)} holds pinned statements; its owner has to move it there")
+            raise CommandRefused(f"{basename(name)} holds pinned statements; its owner has to move it there")
         if not becomes:
             return data
         text = authorship.taken_over(new, text, self._mark()) if was else self._attributed(new, "", text)
@@ -389,7 +389,7 @@ class Files:
         """The files of a place, which may be one itself."""
         if not self._files.is_folder(place):
             if not self._there(place):
-                raise Refused(f"The path {path} does not exist")
+                raise CommandRefused(f"The path {path} does not exist")
             yield place
             return
         count, waiting = 0, [place]
@@ -403,7 +403,7 @@ class Files:
                 count += 1
                 if name.startswith(".") or not self._files.is_file(inside) or count > MOST_FILES:
                     why = f"more than {MOST_FILES} files" if count > MOST_FILES else "what is no plain file"
-                    raise Refused(f"The path {path} holds {why}; its owner has to do this")
+                    raise CommandRefused(f"The path {path} holds {why}; its owner has to do this")
                 yield inside
 
     def _about(self, title: str) -> About:
@@ -415,17 +415,17 @@ class Files:
     def _place(self, path: str) -> str:
         """The path in the workspace that a path below `/memories` stands for; empty for `/memories`."""
         if path != ROOT and not path.startswith(f"{ROOT}/"):
-            raise Refused(f"Path must start with /memories, got: {path}")
+            raise CommandRefused(f"Path must start with /memories, got: {path}")
         parts = [part for part in path.removeprefix(ROOT).split("/") if part not in ("", ".")]
         if ".." in parts or "\\" in path or not path.isprintable():
-            raise Refused(f"Path {path} would escape /memories directory")
+            raise CommandRefused(f"Path {path} would escape /memories directory")
         if any(part.startswith(".") for part in parts):
-            raise Refused(f"Path {path} names a hidden file, which memory has not")
+            raise CommandRefused(f"Path {path} names a hidden file, which memory has not")
         if not parts:
             return ""
         workspace = self._memory.workspace
         if parts[0] == paths.MEMORY_FILE and parts[1:]:
-            raise Refused(f"The path {ROOT}/{paths.MEMORY_FILE} is not a directory")
+            raise CommandRefused(f"The path {ROOT}/{paths.MEMORY_FILE} is not a directory")
         if parts == [paths.MEMORY_FILE]:
             return workspace.memory_file.relative_to(workspace.root).as_posix()
         return "/".join([paths.MEMORY_FOLDER, *parts])
@@ -434,11 +434,11 @@ class Files:
         """The place of a file that is to be written: neither the folder itself nor below a file."""
         place = self._place(path)
         if not place or path.endswith("/"):
-            raise Refused(f"The path {path} is not a file.")
+            raise CommandRefused(f"The path {path} is not a file.")
         above = dirname(place)
         while above not in ("", paths.MEMORY_FOLDER):
             if self._there(above) and not self._files.is_folder(above):
-                raise Refused(f"The path {self._public(above)} is not a directory")
+                raise CommandRefused(f"The path {self._public(above)} is not a directory")
             above = dirname(above)
         return place
 
@@ -446,11 +446,11 @@ class Files:
         path = _path(arguments, "path")
         place = self._place(path)
         if not place or self._files.is_folder(place):
-            raise Refused(f"The path {path} is not a file.")
+            raise CommandRefused(f"The path {path} is not a file.")
         if not self._there(place):
-            raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+            raise CommandRefused(f"The path {path} does not exist. Please provide a valid path.")
         if self._files.stat(place).st_size > MOST_BYTES:
-            raise Refused(f"The file {path} has more than {MOST_BYTES:,} bytes, which are too many to edit")
+            raise CommandRefused(f"The file {path} has more than {MOST_BYTES:,} bytes, too many to edit")
         return path, place
 
     def _there(self, place: str) -> bool:
@@ -463,16 +463,16 @@ class Files:
 def _path(arguments: Mapping[str, Any], name: str) -> str:
     path = _text(arguments, name)
     if len(path) > 4096:
-        raise Refused(f"{name} is longer than a path can be")
+        raise CommandRefused(f"{name} is longer than a path can be")
     return path
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
-        raise Refused(f"Missing or invalid parameter `{name}`: it must be a string")
+        raise CommandRefused(f"Missing or invalid parameter `{name}`: it must be a string")
     if len(value) > MOST_CHARACTERS:
-        raise Refused(
+        raise CommandRefused(
             f"Parameter `{name}` has {len(value):,} characters; at most {MOST_CHARACTERS:,} are kept"
         )
     return value
@@ -486,13 +486,13 @@ def _stored(arguments: Mapping[str, Any], name: str, *, empty: bool = False) -> 
     text = _text(arguments, name)
     without = strip_blocks(text)
     if text.strip() and not without.strip():
-        raise Refused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
+        raise CommandRefused(f"Nothing was written: `{name}` is recalled text, which memory holds already")
     return without.replace("\ufeff", "").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _there(text: str | None, path: str) -> str:
     if text is None:
-        raise Refused(f"The path {path} does not exist. Please provide a valid path.")
+        raise CommandRefused(f"The path {path} does not exist. Please provide a valid path.")
     return text
 
 
@@ -502,7 +502,7 @@ def _range(view_range: object, count: int) -> tuple[int, int]:
         return 1, count
     first, last = view_range
     if not isinstance(first, int) or not isinstance(last, int):
-        raise Refused(f"Invalid `view_range` parameter: {view_range}. It should be two line numbers.")
+        raise CommandRefused(f"Invalid `view_range` parameter: {view_range}. It should be two line numbers.")
     return max(1, first), count if last == -1 else max(0, last)
 
 
@@ -520,4 +520,4 @@ def _refuse_hidden(data: bytes, name: str) -> None:
     masked = masks.mask(text)
     if masked.private or masked.secret or authorship.pinned(text, name):
         reason = "holds pinned statements or parts that are not shown"
-        raise Refused(f"{basename(name)} {reason}; its owner has to delete it")
+        raise CommandRefused(f"{basename(name)} {reason}; its owner has to delete it")

@@ -60,7 +60,7 @@ Namespace = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StoredItem:
     """A value with its place and times; `indexed` says whether a search by words may find it."""
 
     namespace: Namespace
@@ -92,10 +92,10 @@ class Items:
         """Bind to a memory; `agent` is who writes, for the record of changes."""
         self._memory, self._caller = memory, Caller(agent)
         self._files = memory.workspace.files
-        self._known: dict[str, tuple[tuple[int, int], Item | None]] = {}  # by path, as long as it is the same
+        self._known: dict[str, tuple[tuple[int, int], StoredItem | None]] = {}  # by path
         self._lock = threading.Lock()
 
-    def get(self, namespace: Namespace, key: str) -> Item | None:
+    def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """Return an item; None if it is missing. Raises ConfigError for an invalid place."""
         item = self._read(_place(namespace, key))
         if item is None or (item.namespace, item.key) != (tuple(map(public, namespace)), public(key)):
@@ -129,9 +129,9 @@ class Items:
         gone = [place for place, one in by_place.items() if one.value is None]
         transaction.drop_empty_folders(self._memory.workspace, gone)
 
-    def below(self, prefix: Namespace = ()) -> list[Item]:
+    def below(self, prefix: Namespace = ()) -> list[StoredItem]:
         """Return the items of a namespace and of those below it, the one stored last first."""
-        items: list[Item] = []
+        items: list[StoredItem] = []
         waiting = [_folder(prefix)]
         while waiting:
             folder = waiting.pop()
@@ -143,8 +143,8 @@ class Items:
         return sorted(items, key=lambda item: item.updated, reverse=True)
 
     def search(
-        self, query: str, prefix: Namespace = (), matches: Callable[[Item], bool] = lambda item: True
-    ) -> Iterator[tuple[Item, float]]:
+        self, query: str, prefix: Namespace = (), matches: Callable[[StoredItem], bool] = lambda item: True
+    ) -> Iterator[tuple[StoredItem, float]]:
         """Yield the items that answer a question, best first, each with its score (0..1)."""
         scores: dict[str, float] = {}
         for path, score in self._hits(query, _folder(prefix)):
@@ -165,7 +165,7 @@ class Items:
         except OSError:  # a link, or a file where a folder is due
             return []
 
-    def _read(self, place: str) -> Item | None:
+    def _read(self, place: str) -> StoredItem | None:
         """Return the item in a file; None without a readable one."""
         root = self._memory.workspace.root
         try:
@@ -185,7 +185,7 @@ class Items:
         return item
 
 
-def _is_below(item: Item, prefix: Namespace) -> bool:
+def _is_below(item: StoredItem, prefix: Namespace) -> bool:
     return item.namespace[: len(prefix)] == tuple(map(public, prefix))
 
 
@@ -304,7 +304,7 @@ def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def _parsed(data: bytes, place: str) -> Item | None:
+def _parsed(data: bytes, place: str) -> StoredItem | None:
     """Return the item of a file; None, with a line in the log, if it is not an item."""
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
@@ -325,7 +325,7 @@ def _parsed(data: bytes, place: str) -> Item | None:
     except (ValueError, KeyError, RecursionError) as error:
         logger.warning("%s is no item: %s", os.path.basename(place), type(error).__name__)
         return None
-    return Item(
+    return StoredItem(
         namespace, key, value, _aware(created), _aware(updated), head_fields.get("indexed") != "false"
     )
 

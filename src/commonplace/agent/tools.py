@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commonplace.agent import answers
-from commonplace.agent.answers import Answer as Answer  # what `call` gives
 from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
+from commonplace.agent.answers import ToolAnswer as ToolAnswer  # what `call` gives
 from commonplace.agent.arguments import day, fitted, question, unquoted
 from commonplace.agent.remedies import WORDS
 from commonplace.base import paths, remedies
@@ -73,7 +73,7 @@ class Tool:
     name: str
     description: str
     schema: Mapping[str, Any]
-    run: Callable[[Memory, Mapping[str, Any], Caller], Answer]
+    run: Callable[[Memory, Mapping[str, Any], Caller], ToolAnswer]
     read_only: bool = True
     destructive: bool = False
     asks: Callable[[Memory, Mapping[str, Any]], str] | None = None
@@ -87,7 +87,7 @@ def call(
     agent: str = "",
     session: str = "",
     ask: Ask | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """Call a tool by its name; what is wrong with the call is an answer too, and names what is right.
 
     `ask` asks the person behind the agent; without it what needs a yes waits for the command line.
@@ -106,7 +106,7 @@ def call_json(
     agent: str = "",
     session: str = "",
     ask: Ask | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """Call a tool with its arguments as a model gave them: JSON, values, or None; other input gets an error.
 
     Never raises: failures are answers to the model.
@@ -137,7 +137,7 @@ def for_client(text: str, memory: Memory | None) -> str:
     return screen.shorten(_FOLDERS.sub("", text[:_MOST_READ]), MOST_MESSAGE)
 
 
-def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
+def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
     """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
     from commonplace.providers.llm import schemas
 
@@ -166,7 +166,7 @@ def known() -> list[str]:
 # --- what runs them: searches, notes, entries -----------------------------------------------------------
 
 
-def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
     """Search; passages that the session of the caller was given are named alone."""
     from commonplace.agent.seen import Injected
 
@@ -185,7 +185,7 @@ def _search(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
     return answers.found(result, arguments["query"], arguments.get("layer", "full"), budget, given)
 
 
-def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
     long_term = arguments.get("long_term", False)
     written = memory.remember(
         arguments["text"],
@@ -202,7 +202,7 @@ def _write(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answ
 # --- what takes something back --------------------------------------------------------------------------
 
 
-def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
     """Strike a statement and add the new one after it; a failing answer names the near misses."""
     from commonplace.edit.resolve import StatementNotFound
     from commonplace.redaction.redact import redact, strip_private
@@ -218,7 +218,7 @@ def _correct(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> An
         return answers.uncorrected(f"memory_correct: {error}", error.near)
 
 
-def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
     """Erase what a person approves of: asked now, by the code of a preview, or later on the command line."""
     by_agents = memory.settings.forget.by_agents
     if by_agents == "never":
@@ -252,7 +252,7 @@ def _forget(memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Ans
         return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
 
 
-def _left_to_owner(memory: Memory, selection: Selection, caller: Caller) -> Answer:
+def _left_to_owner(memory: Memory, selection: Selection, caller: Caller) -> ToolAnswer:
     """Keep a request until the owner approves on the command line: there is no way to ask a person here."""
     from commonplace.edit.forget import requests
 

@@ -48,7 +48,7 @@ RAREST = 3  # one in so many words of a line, the rarest, is not asked by
 MOST = 10  # hits that are looked at
 
 
-class Question(NamedTuple):
+class GoldQuestion(NamedTuple):
     """A question, the line that answers it, and the note of the line when the question was made."""
 
     question: str
@@ -96,7 +96,7 @@ def read_notes(root: Path, settings: Settings) -> Iterator[Note]:
         yield struck.rest(note, struck.of_note(note))
 
 
-def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[Question]:
+def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[GoldQuestion]:
     """Make at most `count` questions of lines that say enough, spread over notes and languages.
 
     Lines that occur twice are left out, and questions that would be asked twice.
@@ -114,15 +114,15 @@ def made(notes: Iterable[Note], count: int, seed: int = 0) -> list[Question]:
             rarest = sorted(words[line], key=lambda word: times[word])
             common = sorted(rarest[max(1, len(rarest) // RAREST) :])
             chance = Random(f"{seed} {line}")  # noqa: S311 - a sample, no secret
-            drafts.append(Question(" ".join(chance.sample(common, ASKED)), line, places[0]))
+            drafts.append(GoldQuestion(" ".join(chance.sample(common, ASKED)), line, places[0]))
     asked = Counter(draft.question for draft in drafts)
     return _spread([draft for draft in drafts if asked[draft.question] == 1], count, seed)
 
 
-def _spread(drafts: Sequence[Question], count: int, seed: int) -> list[Question]:
+def _spread(drafts: Sequence[GoldQuestion], count: int, seed: int) -> list[GoldQuestion]:
     """Take one of each note and language in turn, by chance."""
     chance = Random(seed)  # noqa: S311 - a sample, no secret
-    groups: dict[tuple[str, bool], list[Question]] = {}
+    groups: dict[tuple[str, bool], list[GoldQuestion]] = {}
     for draft in drafts:
         groups.setdefault((draft.path, is_wide(draft.question)), []).append(draft)
     order = list(groups.values())
@@ -156,7 +156,7 @@ def _usable_lines(note: Note, section: Section) -> list[int]:
 # --- kept in a file -------------------------------------------------------------------------------------
 
 
-def write(root: Path, questions: Iterable[Question]) -> None:
+def write(root: Path, questions: Iterable[GoldQuestion]) -> None:
     """Write questions that were not there. Raises ConfigError where there are some, NoteUnreadable."""
     file = root / FILE
     if os.path.lexists(file):
@@ -165,7 +165,7 @@ def write(root: Path, questions: Iterable[Question]) -> None:
         Root(root).create(FILE, _lines(questions))
 
 
-def read(root: Path) -> list[Question]:
+def read(root: Path) -> list[GoldQuestion]:
     """Read the questions of a workspace. Raises NoteNotFound, NoteUnreadable, ConfigError for a bad line."""
     file = root / FILE
     if not file.exists():
@@ -176,14 +176,14 @@ def read(root: Path) -> list[Question]:
     for number, row in enumerate(rows, 1):
         try:
             record = json.loads(row)
-            questions.append(Question(*(str(record[name]) for name in Question._fields)))
+            questions.append(GoldQuestion(*(str(record[name]) for name in GoldQuestion._fields)))
         except (ValueError, TypeError, KeyError, RecursionError):
-            wanted = ", ".join(Question._fields)
+            wanted = ", ".join(GoldQuestion._fields)
             raise ConfigError(f"{shown(file)}:{number}", f"no JSON object with {wanted}") from None
     return questions
 
 
-def drop(root: Path, numbers: Iterable[int]) -> list[Question]:
+def drop(root: Path, numbers: Iterable[int]) -> list[GoldQuestion]:
     """Take questions out of the file by their numbers from 1, and return them. Raises as `read`."""
     questions, gone = read(root), sorted(set(numbers))
     if wrong := [number for number in gone if not 1 <= number <= len(questions)]:
@@ -193,7 +193,7 @@ def drop(root: Path, numbers: Iterable[int]) -> list[Question]:
     return [questions[number - 1] for number in gone]
 
 
-def _lines(questions: Iterable[Question]) -> bytes:
+def _lines(questions: Iterable[GoldQuestion]) -> bytes:
     rows = (json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in questions)
     return "".join(rows).encode("utf-8", "replace")
 
@@ -201,7 +201,7 @@ def _lines(questions: Iterable[Question]) -> bytes:
 # --- asked ----------------------------------------------------------------------------------------------
 
 
-def ask(memory: Memory, questions: Sequence[Question], progress: Progress = silent) -> Score:
+def ask(memory: Memory, questions: Sequence[GoldQuestion], progress: Progress = silent) -> Score:
     """Ask a memory each question as its owner would; the line may have moved since it was made."""
     found, times = [], []
     for number, one in enumerate(questions, 1):

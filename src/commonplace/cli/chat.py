@@ -202,7 +202,7 @@ def unfollow(ctx: click.Context, name: str) -> None:
     session.write(f"unfollowed {name}; its files are untouched")
 
 
-def _text(one: following.Place) -> str:
+def _text(one: following.MessageLine) -> str:
     who = f"{one.turn.role} {one.turn.tool}".strip()
     calls = [f"  → {call.name} {call.arguments}" for call in one.turn.calls]
     head = " · ".join(filter(None, [f"L{one.line}" if one.line else "", who, one.turn.at]))

@@ -10,7 +10,7 @@ from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
     from commonplace.servers.methods import Service
-    from commonplace.servers.programs import Handler, Reply
+    from commonplace.servers.programs import Handler, ProgramReply
 
 MODELS_S = 0.1  # that a prompt waits for models, before words alone answer
 
@@ -35,7 +35,7 @@ def _hook(service: Service, request: Mapping[str, Any]) -> object:
     Requests are bounded: a hook that is one too many notes its event by itself.
     """
     from commonplace.cli import hook
-    from commonplace.servers.programs import Reply
+    from commonplace.servers.programs import ProgramReply
 
     event, events = request["event"], service.events()
 
@@ -48,20 +48,20 @@ def _hook(service: Service, request: Mapping[str, Any]) -> object:
     if "is_late" in request:  # answered without a server, by words alone
         if request["is_late"] or event.get("hook_event_name") != "SessionStart":
             events.missed(event)
-        return Reply(hook.TAKEN, service.warm)
+        return ProgramReply(hook.TAKEN, service.warm)
     if event.get("hook_event_name") in hook.ANSWERED:
         return _answered(service, event, is_named=bool(request.get("named")))
-    return Reply(hook.TAKEN, note)
+    return ProgramReply(hook.TAKEN, note)
 
 
-def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> Reply:
+def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> ProgramReply:
     """Answer an event that a client waits for; by words alone as long as the models are not loaded.
 
     An answer after the hook's deadline does not count as given, since the hook used full text by then: the
     next message brings it, as it brings the models' hits if the models were not loaded yet.
     """
     from commonplace.cli import hook
-    from commonplace.servers.programs import Reply
+    from commonplace.servers.programs import ProgramReply
 
     events, is_start = service.events(), event["hook_event_name"] == "SessionStart"
     by_words = not is_start and not service.is_warm(MODELS_S)
@@ -79,7 +79,7 @@ def _answered(service: Service, event: Mapping[str, Any], *, is_named: bool) -> 
         if is_start:
             service.warm()
 
-    return Reply(hook.TAKEN + text.encode(), sent, lambda: events.missed(event))
+    return ProgramReply(hook.TAKEN + text.encode(), sent, lambda: events.missed(event))
 
 
 DOORS: Mapping[str, Handler] = {"search": _search, "prompt": _prompt, "hook": _hook}

@@ -17,7 +17,7 @@ from commonplace.types import Selection
 from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
-    from commonplace.edit.forget.requests import Request
+    from commonplace.edit.forget.requests import ForgetRequest
     from commonplace.edit.forget.selection import Offer
     from commonplace.memory import Memory
 
@@ -148,7 +148,7 @@ def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, 
     return acting.carry_out(ctx, FORGET, {"request": request.code}, form=form)[0]
 
 
-def _described(request: Request) -> str:
+def _described(request: ForgetRequest) -> str:
     """Describe a request on one line: code, time, agent, kind and value."""
     value = screen.one_line(request.value)
     who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"

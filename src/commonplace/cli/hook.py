@@ -237,7 +237,7 @@ def _ask_server(root: str, agent: str, event: bytes, wait_s: float, *, is_named:
     named = b', "named": true}' if is_named else b"}"
     try:
         answer = local.exchange(connection, _PATH, agent, b'{"event": ' + event + named, wait_s)
-    except local.Unanswered:
+    except local.NoAnswer:
         return None
     if not answer.startswith(TAKEN):
         import json

@@ -144,7 +144,7 @@ def _local_servers(ctx: click.Context, name: str) -> list[dict[str, Any]]:
         peer = local.peer_of(connection)
         try:
             answers.append(local.ask(connection, name, "", {"by_hand": True}, 5.0))
-        except local.Unanswered:
+        except local.NoAnswer:
             which = f"process {peer[0]}" if peer else paths.shown(path)
             failures.warn(f"{which} does not answer: a server of another version? `kill` ends it")
     return answers

@@ -403,7 +403,7 @@ def ask_server(door: str, asking: Caller, request: Mapping[str, Any]) -> Printed
     sent = {**asking.asked, **request}
     try:
         answer = local.call(asking.root, door, asking.agent, sent, SERVER_WAIT_S)
-    except local.Unanswered:
+    except local.NoAnswer:
         return None
     if "error" in answer:
         raise CommonplaceError(answer["error"])

@@ -14,7 +14,7 @@ from commonplace.base.root import Root
 from commonplace.clients import entries, strict, toml
 from commonplace.clients.entries import Door, Taken
 from commonplace.clients.files import Edit
-from commonplace.clients.table import Place, Scope, Site, Target
+from commonplace.clients.table import ClientFolders, Place, Scope, Target
 
 SKILL = "commonplace"  # the name of the skill, and of its folder
 _FOLDER = Path(__file__).with_name("skill")
@@ -24,7 +24,7 @@ Strip = Callable[[str], str | None]
 _OURS = re.compile(rf"\A\ufeff?---\r?\n(?:[\w-]+:.*\n)*?name: {SKILL}\r?\n")
 
 
-def of(target: Target, scope: Scope, site: Site, door: Door) -> list[Edit]:
+def of(target: Target, scope: Scope, site: ClientFolders, door: Door) -> list[Edit]:
     """Return how each file of a client changes. Raises ConfigError for a scope that it does not have."""
     if site.path(target.servers, scope) is None:
         raise ConfigError(target.name, f"{target.title} reads no settings of a project; use --user")

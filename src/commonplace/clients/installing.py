@@ -14,7 +14,7 @@ from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadabl
 from commonplace.clients import edits, entries, files
 from commonplace.clients.entries import Door
 from commonplace.clients.files import Done, Edit
-from commonplace.clients.table import SCOPES, TARGETS, Scope, Site, Target
+from commonplace.clients.table import SCOPES, TARGETS, ClientFolders, Scope, Target
 from commonplace.config import keys
 from commonplace.render import count
 from commonplace.storage import diffs
@@ -24,7 +24,7 @@ GENERIC = "generic"  # any other client: its user is shown what to paste
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """A changed file: the kind of our entry, the path as shown, and the path of the former version."""
 
     what: str
@@ -43,9 +43,9 @@ class Standing:
     trouble: str = ""
 
 
-def site(environ: Mapping[str, str], project: Path) -> Site:
+def site(environ: Mapping[str, str], project: Path) -> ClientFolders:
     """Return where files of clients lie for the user of an environment."""
-    return Site(paths.home(environ), project, environ)
+    return ClientFolders(paths.home(environ), project, environ)
 
 
 def find(name: str) -> Target:
@@ -75,7 +75,7 @@ def door(root: Path, client: str, name: str = "memory", agent: str = "") -> Door
     return entries.door(installation.program(), root, agent, name)
 
 
-def scopes(target: Target, where: Site, scope: Scope | None) -> list[Scope]:
+def scopes(target: Target, where: ClientFolders, scope: Scope | None) -> list[Scope]:
     """Return the scope that is meant, or all that a client has here. Raises ConfigError.
 
     A project in the home folder would be the user's own settings once more.
@@ -107,7 +107,9 @@ def diff(steps: Sequence[Edit], changes: Sequence[Change]) -> str:
     )
 
 
-def carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool = False) -> list[Outcome]:
+def carry_out(
+    steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool = False
+) -> list[FileOutcome]:
     """Enter this memory into all files or into none, or take it out of them; return the changed ones.
 
     If a file fails, those changed before it are given back. Raises ConfigError, NoteUnreadable.
@@ -123,13 +125,13 @@ def carry_out(steps: Sequence[Edit], environ: Mapping[str, str], *, remove: bool
                 raise NoteUnreadable(*_half(edit, error, left)) from error
             raise
     return [
-        Outcome(edit.what, paths.shown(edit.path), paths.shown(done.backup) if done.backup else "")
+        FileOutcome(edit.what, paths.shown(edit.path), paths.shown(done.backup) if done.backup else "")
         for edit, done in finished
         if done.before != done.after
     ]
 
 
-def backups_text(done: Sequence[Outcome]) -> list[str]:
+def backups_text(done: Sequence[FileOutcome]) -> list[str]:
     """Say where former versions are, in a line; empty without any."""
     backups = [one.backup for one in done if one.backup]
     kept = f"{count(len(backups), 'former version')} kept for {files.KEPT_DAYS} days"
@@ -157,7 +159,7 @@ def _half(edit: Edit, error: CommonplaceError, left: Sequence[Path]) -> tuple[st
     return paths.shown(edit.path), f"{reason}; {others}"
 
 
-def standing(where: Site) -> list[Standing]:
+def standing(where: ClientFolders) -> list[Standing]:
     """Return our entries in every file of every client, in both scopes; change no file."""
     places = []
     unused = Door("", ())
@@ -174,13 +176,13 @@ def _standing(target: Target, scope: Scope, edit: Edit) -> Standing:
         return Standing(target, scope, edit, {}, str(error))
 
 
-def is_hooked(target: Target, where: Site, *, but: Scope) -> bool:
+def is_hooked(target: Target, where: ClientFolders, *, but: Scope) -> bool:
     """Return True if our hooks are installed in another scope of a client."""
     others = [one for one in standing(where) if one.target is target and one.scope != but]
     return any(one.ours for one in others if one.edit.what == "hooks")
 
 
-def is_here(target: Target, where: Site) -> bool:
+def is_here(target: Target, where: ClientFolders) -> bool:
     """Tell whether a client is on this machine: its program on PATH, or its folder of settings."""
     path = where.environ.get("PATH", "")
     if any(shutil.which(program, path=path) for program in target.programs):

@@ -54,7 +54,7 @@ def _spelled(name: str, environ: Mapping[str, str]) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ClientFolders:
     """Where files of clients lie: the user's home, the project at hand, variables that name others."""
 
     home: Path

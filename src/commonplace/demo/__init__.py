@@ -24,7 +24,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TourQuestion:
     """A question of the tour, what kind of question it is, and what it shows."""
 
     text: str
@@ -33,13 +33,13 @@ class Question:
     expected: tuple[Expected, ...]
 
 
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[TourQuestion, ...]:
     """Read the questions that ship with the workspace."""
     import tomllib
 
     data = tomllib.loads(_PACKAGE.read("questions.toml").decode("utf-8"))
     return tuple(
-        Question(
+        TourQuestion(
             entry["text"],
             entry["kind"],
             entry["why"],

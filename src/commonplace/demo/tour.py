@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.base import tokens
-from commonplace.demo import Question, notes, questions
+from commonplace.demo import TourQuestion, notes, questions
 from commonplace.memory import Memory
 from commonplace.types import Hit, SearchResult
 
@@ -19,7 +19,7 @@ BUDGET = 500  # tokens of a recall: what a prompt spares for memory without noti
 class Stop:
     """A question with its answer, and the tokens that a recall for it takes."""
 
-    question: Question
+    question: TourQuestion
     result: SearchResult
     tokens: int
 
@@ -30,7 +30,7 @@ class Stop:
         return next(ranks, None)
 
 
-def answers(hit: Hit, question: Question) -> bool:
+def answers(hit: Hit, question: TourQuestion) -> bool:
     """Tell whether a hit is one of the passages that answer a question."""
     return any(one.path == hit.path and one.contains in hit.text for one in question.expected)
 

@@ -576,7 +576,7 @@ def _matter(text: str) -> frozenset[str]:
     return frozenset(similarity.stem(word) for word in words if not any(map(str.isdigit, word)))
 
 
-class _Known(NamedTuple):
+class _ReadNote(NamedTuple):
     """A note, its statements, and the lines of its conversations."""
 
     note: Note
@@ -584,7 +584,7 @@ class _Known(NamedTuple):
     chats: Sequence[tuple[int, int]]
 
 
-def _known(workspace: paths.Workspace, path: str) -> _Known | None:
+def _known(workspace: paths.Workspace, path: str) -> _ReadNote | None:
     """Read a note; None of one that cannot be read."""
     try:
         data = workspace.files.read(path, limit=_LARGEST)
@@ -593,17 +593,18 @@ def _known(workspace: paths.Workspace, path: str) -> _Known | None:
     return (_recent if len(data) <= _REMEMBERED else _read)(data, path)
 
 
-def _read(data: bytes, path: str) -> _Known:
+def _read(data: bytes, path: str) -> _ReadNote:
     note = parse(decode(data), path)
     share, parts = turns.read(note.lines).share, structure.sections(note)
     spans = ((part.start_line, part.end_line) for part in parts)
-    return _Known(note, statements.read(note), [span for span in spans if share(range(span[0], span[1] + 1))])
+    talk = [span for span in spans if share(range(span[0], span[1] + 1))]
+    return _ReadNote(note, statements.read(note), talk)
 
 
 _recent = recent(32, _read)  # the next entry is often near to the same notes
 
 
-def _stated(known: _Known | None, first: int, last: int) -> Iterator[tuple[Statement, Note]]:
+def _stated(known: _ReadNote | None, first: int, last: int) -> Iterator[tuple[Statement, Note]]:
     """The statements of some lines, with their note.
 
     In a conversation only the turns of the owner count: those of others are not corrected.

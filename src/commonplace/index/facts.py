@@ -26,7 +26,7 @@ class NoteFacts(NamedTuple):
     metadata: dict[str, Any]
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """A note that another names, and the lines of it, if it names some (1-based, inclusive)."""
 
     note_id: int
@@ -74,11 +74,11 @@ def within(index: Index, passages: Iterable[int], scope: Scope) -> set[int]:
     return set(index.select(scope & In("passage", frozenset(passages)), struck=True))
 
 
-def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Place]]:
+def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[LinkTarget]]:
     """Where references lead: `#docid`, or a path as hits show it, with lines or without."""
     from commonplace.markdown.references import parse_reference
 
-    found: dict[str, Sequence[Place]] = {}
+    found: dict[str, Sequence[LinkTarget]] = {}
     for text in references:
         try:
             wanted = parse_reference(text)
@@ -89,7 +89,7 @@ def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Pla
         else:
             collection, _, rest = wanted.path.partition("/")
             notes = index.notes(keys=[(WORKSPACE_COLLECTION, wanted.path), (collection, rest)])
-        found[text] = [Place(note.id, wanted.first, wanted.last) for note in notes]
+        found[text] = [LinkTarget(note.id, wanted.first, wanted.last) for note in notes]
     return found
 
 

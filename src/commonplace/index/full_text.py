@@ -66,12 +66,12 @@ def tokens(text: str) -> list[str]:
 @lru_cache(256)
 def parse(expression: str) -> Expression:
     """Read an expression, see `index.base`; OR binds loosest."""
-    reader = _Reader(expression)
+    reader = _QueryReader(expression)
     tree = reader.either()
     return Expression(tuple(reader.phrases), tree)
 
 
-class _Reader:
+class _QueryReader:
     def __init__(self, expression: str) -> None:
         self.left: list[re.Match[str]] = list(_TOKEN.finditer(expression))
         self.phrases: list[Phrase] = []

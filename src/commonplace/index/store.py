@@ -20,7 +20,16 @@ from commonplace.index import changes, rules
 from commonplace.index.base import ALL, Index
 from commonplace.index.sqlite.opening import Opened, discard, in_memory, open_index, unusable
 from commonplace.index.sqlite.schema import is_damage
-from commonplace.notes.scan import EMPTY, MISSING, FileState, Source, fingerprint, inode, look, states
+from commonplace.notes.scan import (
+    EMPTY,
+    MISSING,
+    CollectionFiles,
+    FileState,
+    fingerprint,
+    inode,
+    look,
+    states,
+)
 from commonplace.notes.scan import shown as listed
 from commonplace.notes.scan import with_archive as archived
 from commonplace.providers.embedding.base import batching
@@ -62,7 +71,7 @@ class Store:
         self,
         path: str,
         lock: str,
-        sources: Sequence[Source],
+        sources: Sequence[CollectionFiles],
         chunks: ChunkSettings,
         contexts: Mapping[str, str] | None = None,
         remote: Callable[[], Remote | None] = lambda: None,

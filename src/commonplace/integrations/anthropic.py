@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from commonplace.agent.attachment import Source, opened
-from commonplace.agent.authorship import Refused
+from commonplace.agent.authorship import CommandRefused
 from commonplace.agent.files import Files
 from commonplace.base.errors import MissingExtra
 
@@ -78,5 +78,5 @@ def _carried_out(files: Files, command: BetaMemoryTool20250818Command) -> str:
     arguments = command if isinstance(command, Mapping) else dict(command)
     try:
         return files.call(str(arguments.get("command", "")), arguments)
-    except Refused as error:
+    except CommandRefused as error:
         raise ToolError(str(error)) from error

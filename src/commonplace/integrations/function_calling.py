@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from commonplace.agent import tools as table
 from commonplace.agent.attachment import Source, opened
-from commonplace.agent.tools import Answer
+from commonplace.agent.tools import ToolAnswer
 from commonplace.base.errors import ConfigError
 from commonplace.memory import Memory
 
@@ -57,7 +57,7 @@ def call(
     agent: str = NAME,
     session: str = "",
     ask: Ask | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """Run a tool that a model called, with its arguments as JSON or as values; return its answer.
 
     A memory given by its path is opened once and kept. `agent` and `session` are recorded with every

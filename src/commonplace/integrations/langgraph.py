@@ -26,7 +26,7 @@ except ImportError as error:
     raise MissingExtra("the store for LangGraph", "langgraph") from error
 
 if TYPE_CHECKING:
-    from commonplace.agent.items import Item, Namespace
+    from commonplace.agent.items import Namespace, StoredItem
 
 NAME = "langgraph"
 _ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
@@ -84,10 +84,10 @@ class NoteStore(base.BaseStore):
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         _check(op.filter or {})
 
-        def passes(item: Item) -> bool:
+        def passes(item: StoredItem) -> bool:
             return all(_matches(_at(item.value, key), value) for key, value in (op.filter or {}).items())
 
-        scored: Iterable[tuple[Item, float | None]]
+        scored: Iterable[tuple[StoredItem, float | None]]
         if op.query:
             scored = self._items.search(op.query, op.namespace_prefix, passes)
         else:
@@ -105,7 +105,7 @@ class NoteStore(base.BaseStore):
         return sorted(cut)[op.offset : op.offset + op.limit]
 
 
-def _fields(item: Item) -> dict[str, Any]:
+def _fields(item: StoredItem) -> dict[str, Any]:
     return {
         "namespace": item.namespace,
         "key": item.key,

@@ -402,7 +402,7 @@ def _entries(note: Note) -> dict[int, tuple[int, int, int]]:
     found: dict[int, tuple[int, int, int]] = {}
     inside = (structure.places(note.lines, range(a, b + 1), ()) for a, b in note.fences)
     for places in [*(places for _, places in structure.placed(note)), *inside]:
-        rows: structure.Place | None = None
+        rows: structure.StatementLines | None = None
         first = 0
         for place in places:
             goes_on = rows and place.is_silent and place.first == rows.last + 1

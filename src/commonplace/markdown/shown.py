@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 
 from commonplace.base.expressions import lazy
 from commonplace.markdown import fences, structure, turns
-from commonplace.markdown.structure import Place
+from commonplace.markdown.structure import StatementLines
 from commonplace.types import Note
 
 TALK = 0.5  # share of turns from which a section is talk, whose lines are complete
@@ -102,7 +102,7 @@ class _Run:
         self._broadest: dict[int, int] = {}  # by the first line of a place
 
     @cached_property
-    def _places(self) -> Sequence[Place]:
+    def _places(self) -> Sequence[StatementLines]:
         return structure.places(self._lines, range(self._first, self._last + 1), self._completion.fenced)
 
     @cached_property
@@ -156,7 +156,7 @@ class _Run:
     def _size(self, numbers: Iterable[int]) -> int:
         return sum(structure.width(self._lines[number - 1]) for number in numbers)
 
-    def _is_fence(self, place: Place) -> bool:
+    def _is_fence(self, place: StatementLines) -> bool:
         return place.is_silent and self._completion.fence(place.first) is not None
 
     def _own(self, opens: int, closes: int, first: int, last: int) -> Span:
@@ -175,7 +175,7 @@ class _Run:
             end = closing.end if self._fits(start, closing.end) else end
         return start, end
 
-    def _goes_on(self, place: Place, number: int) -> bool:
+    def _goes_on(self, place: StatementLines, number: int) -> bool:
         """Tell whether text continues below: by its end, or as the line is full."""
         line, following = self._lines[number - 1], self._lines[number].lstrip()
         if place.is_silent or not following:
@@ -222,5 +222,5 @@ class _Run:
         return turns.speaker(self._lines[place.first - 1]) is None
 
 
-def _is_listed(place: Place) -> bool:
+def _is_listed(place: StatementLines) -> bool:
     return place.is_item or place.is_silent or place.outer is not None

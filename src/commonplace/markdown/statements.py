@@ -33,7 +33,7 @@ def read(note: Note) -> list[Statement]:
 
 
 def _statement(
-    note: Note, place: structure.Place, headings: tuple[str, ...], said: Annotations
+    note: Note, place: structure.StatementLines, headings: tuple[str, ...], said: Annotations
 ) -> Statement | None:
     """Return the statement at a place; None for a place without words."""
     lines = list(note.lines[place.first - 1 : place.last])

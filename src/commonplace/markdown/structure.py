@@ -233,7 +233,7 @@ def begins_entry(line: str) -> bool:
 # --- what stands by itself ------------------------------------------------------------------------------
 
 
-class Place:
+class StatementLines:
     """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
 
     A silent place is a fence, a row of a table or a rule. `outer` is the item around it.
@@ -246,15 +246,15 @@ class Place:
         self.depth, self.marks = indent(line), line.count(">", 0, start) if start else 0
         self._indent = indent(line[start:]) if start else self.depth
         self.is_silent, self.is_item = is_silent, ITEM.match(line, start) is not None
-        self.outer: Place | None = None
+        self.outer: StatementLines | None = None
 
-    def holds(self, other: Place) -> bool:
+    def holds(self, other: StatementLines) -> bool:
         """Tell whether this is an item, and another place is indented more."""
         less = self._indent < other._indent if self.marks == other.marks else self.depth < other.depth
         return self.is_item and self.marks <= other.marks and less
 
 
-def placed(note: Note) -> Iterator[tuple[Section, list[Place]]]:
+def placed(note: Note) -> Iterator[tuple[Section, list[StatementLines]]]:
     """Yield each section of a note but its front matter, with the places below its heading."""
     fenced, headings = lines_of(*note.fences), heading_lines(note)
     for section in sections(note):
@@ -266,12 +266,12 @@ def placed(note: Note) -> Iterator[tuple[Section, list[Place]]]:
             )
 
 
-def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[Place]:
+def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]) -> list[StatementLines]:
     """Return the places in some lines of a section, in order, silent ones included.
 
     `fenced` are the lines that are in fences.
     """
-    places: list[Place] = []
+    places: list[StatementLines] = []
     gap, marks = True, 0
     for number in numbers:
         line = lines[number - 1]
@@ -287,16 +287,16 @@ def places(lines: Sequence[str], numbers: Sequence[int], fenced: Collection[int]
             is_silent = number in fenced or _SILENT.match(text) is not None
             before, marks = marks, line.count(">", 0, start) if start else 0
             if gap or is_silent or marks != before or begins_entry(text):
-                places.append(Place(number, line, start, is_silent=is_silent))
+                places.append(StatementLines(number, line, start, is_silent=is_silent))
             places[-1].last = number
             gap = is_silent or (start > 0 and CALLOUT.match(text) is not None)
     _nest(places)
     return places
 
 
-def _nest(places: Sequence[Place]) -> None:
+def _nest(places: Sequence[StatementLines]) -> None:
     """Say of each place where it ends, and in which item it stands: an item holds what is indented more."""
-    around: list[Place] = []  # what a place may still belong to, outermost first: paragraphs only on top
+    around: list[StatementLines] = []  # that a line may belong to, outermost first: paragraphs only on top
     last = 0
     for place in places:
         while around and not around[-1].holds(place):

@@ -73,7 +73,7 @@ def _collected(
         raise ConfigError("collection", no_folder(folder.path))
     check_foreign(real, Path(os.path.realpath(root)))
     name = _free_name(folder.name, source, taken)
-    new = scan.Source(name, real, globs, folder.ignore, folder.format)
+    new = scan.CollectionFiles(name, real, globs, folder.ignore, folder.format)
     places = scan.sources(os.path.realpath(root), config.load(root))
     around = [one for one in places if paths.is_within(real, os.path.realpath(one.root))]
     if around and scan.scan([new]) and all(one.collection != name for one in scan.scan([*around, new])):

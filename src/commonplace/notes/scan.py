@@ -61,7 +61,7 @@ def shown(collection: str, path: str) -> str:
     return path if collection == WORKSPACE_COLLECTION else f"{collection}/{path}"
 
 
-class Source(NamedTuple):
+class CollectionFiles(NamedTuple):
     """A collection as it stands on disk: where it is, which files belong to it."""
 
     name: str
@@ -112,7 +112,7 @@ class Source(NamedTuple):
         return f"{self.root}/{self.file}" if self.is_file else self.root
 
 
-def is_left_out(sources: Sequence[Source], path: str, *, outside: bool = True) -> bool:
+def is_left_out(sources: Sequence[CollectionFiles], path: str, *, outside: bool = True) -> bool:
     """Tell whether a file is in no collection and is ignored or (with `outside`) not in the workspace."""
     real = os.path.realpath(path)
     around = [(one, root) for one in sources if is_within(real, root := os.path.realpath(one.root))]
@@ -176,7 +176,7 @@ class Listing(NamedTuple):
     `links` are the links that match the globs and stay inside the root, broken ones too.
     """
 
-    source: Source
+    source: CollectionFiles
     root: str
     folders: list[Folder]
     links: Sequence[str] = ()
@@ -209,20 +209,20 @@ def own_folders(root: str) -> list[str]:
     return [one for one in own if not is_within(real, one)]
 
 
-def sources(root: str, settings: Settings) -> list[Source]:
+def sources(root: str, settings: Settings) -> list[CollectionFiles]:
     """The workspace's own notes and every collection, as the settings name them, without `own_folders`."""
     own, closed = settings.index, own_folders(root)
     kept = ((*own.include, OWN_SESSIONS), "auto") if settings.sessions.index else (own.include, "")
-    sources = [_without(closed, Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1]))]
+    sources = [_without(closed, CollectionFiles(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1]))]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
         if not any(is_within(os.path.realpath(folder), one) for one in closed):
-            source = Source(name, folder, collection.glob, collection.ignore, collection.format)
+            source = CollectionFiles(name, folder, collection.glob, collection.ignore, collection.format)
             sources.append(with_archive(_without(closed, source)))
     return sources
 
 
-def refused(settings: Settings, sources: Sequence[Source]) -> list[str]:
+def refused(settings: Settings, sources: Sequence[CollectionFiles]) -> list[str]:
     """Return a warning for each collection that is refused as a folder of commonplace itself."""
     gone = settings.collections.keys() - {source.name for source in sources}
     told = "collection {name} is not read: its folder holds settings and caches of commonplace; {remedy}"
@@ -232,7 +232,7 @@ def refused(settings: Settings, sources: Sequence[Source]) -> list[str]:
     ]
 
 
-def _without(closed: Sequence[str], source: Source) -> Source:
+def _without(closed: Sequence[str], source: CollectionFiles) -> CollectionFiles:
     """A source that ignores the folders in it that are `closed`, where its globs may reach them."""
     real, is_deep = os.path.realpath(source.root), any("/." in f"/{glob}" for glob in source.globs)
     within = [os.path.relpath(one, real) for one in closed if is_within(one, real)]
@@ -240,7 +240,7 @@ def _without(closed: Sequence[str], source: Source) -> Source:
     return source._replace(ignore=(*source.ignore, *more)) if more else source
 
 
-def with_archive(source: Source) -> Source:
+def with_archive(source: CollectionFiles) -> CollectionFiles:
     """Return a collection of transcripts with the sibling folder to which its program moves them."""
     above, name = os.path.split(source.root.rstrip("/"))
     archive = f"{above}/{_FOLDERS[1]}"
@@ -253,7 +253,7 @@ def with_archive(source: Source) -> Source:
     return source._replace(root=above, globs=globs, ignore=ignore)
 
 
-def places(sources: Iterable[Source]) -> list[str]:
+def places(sources: Iterable[CollectionFiles]) -> list[str]:
     """Return the folders of collections, and the files that are a collection by themselves."""
     return [
         f"{source.root}/{start}" if start else source.place
@@ -262,12 +262,12 @@ def places(sources: Iterable[Source]) -> list[str]:
     ]
 
 
-def scan(sources: Sequence[Source]) -> list[FileState]:
+def scan(sources: Sequence[CollectionFiles]) -> list[FileState]:
     """List the files of all collections; a file that two of them cover belongs to the first."""
     return states(look(sources))
 
 
-def look(sources: Sequence[Source]) -> list[Listing]:
+def look(sources: Sequence[CollectionFiles]) -> list[Listing]:
     """Scan every collection; return one Listing each."""
     listings: list[Listing] = []
     for source in sources:
@@ -310,7 +310,7 @@ def _readable(listing: Listing) -> Listing:
     )
 
 
-def left_aside(sources: Sequence[Source], known: Sequence[str]) -> list[str]:
+def left_aside(sources: Sequence[CollectionFiles], known: Sequence[str]) -> list[str]:
     """Return Markdown files in no collection, except `known` names; stop after 20,000 files and folders.
 
     Ignored files are left out.

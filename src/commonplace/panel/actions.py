@@ -22,9 +22,9 @@ from commonplace.edit.opened import Editing, Overwritten
 from commonplace.edit.resolve import Corpus, StatementNotFound, located
 from commonplace.memory import file_of
 from commonplace.panel import text
-from commonplace.panel.dialogs import Choice, Entry, Line, Review, Wording
+from commonplace.panel.dialogs import Choice, Line, NewEntry, Review, Wording
 from commonplace.panel.host import Host
-from commonplace.panel.rows import Place, Row
+from commonplace.panel.rows import NoteLines, Row
 from commonplace.render import count, reports, screen
 from commonplace.storage import diffs
 from commonplace.types import Run, Statement, cite
@@ -42,7 +42,7 @@ _ANYWHERE: Mapping[SelectionKind, tuple[str, str]] = {
 # --- a statement ----------------------------------------------------------------------------------------
 
 
-def found_at(host: Host, place: Place) -> tuple[Place, list[Statement], Sequence[str]]:
+def found_at(host: Host, place: NoteLines) -> tuple[NoteLines, list[Statement], Sequence[str]]:
     """Return the current place of a shown statement, its statements, and the lines of the note.
 
     Raises NoteNotFound if the note cannot be changed, StatementNotFound if the lines changed meanwhile.
@@ -65,7 +65,7 @@ def found_at(host: Host, place: Place) -> tuple[Place, list[Statement], Sequence
     return place, found, corpus.document(place.path).bare
 
 
-async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
+async def _chosen(host: Host, place: NoteLines, title: str) -> Statement | None:
     """The statement of a place; of several the one that is picked."""
     place, found, _ = await host.ask(partial(found_at, host, place))
     if len(found) == 1:
@@ -75,7 +75,7 @@ async def _chosen(host: Host, place: Place, title: str) -> Statement | None:
     return picked if isinstance(picked, Statement) else None
 
 
-def _meant(found: Sequence[Statement], place: Place) -> int:
+def _meant(found: Sequence[Statement], place: NoteLines) -> int:
     """Return the index of the statement that a place shows; -1 unless it is exactly one."""
     shown = " ".join(place.shown.split())
     texts = [" ".join(statement.text.split()) for statement in found]
@@ -101,7 +101,7 @@ async def carry_out(host: Host, action: Action, **values: object) -> None:
     _tell(host, action.text(done), warnings=action.beside(done), wrong=action.fails(done))
 
 
-async def correct(host: Host, place: Place) -> None:
+async def correct(host: Host, place: NoteLines) -> None:
     """Strike a statement and write a new wording, if one is given, after it."""
     statement = await _chosen(host, place, "Correct which statement?")
     if statement is None:
@@ -114,7 +114,7 @@ async def correct(host: Host, place: Place) -> None:
     await carry_out(host, CORRECT, old=statement.citation, new=wording, seen=statement.text)
 
 
-async def confirm(host: Host, place: Place) -> None:
+async def confirm(host: Host, place: NoteLines) -> None:
     """Let a tentative statement hold."""
     statement = await _chosen(host, place, "Confirm which statement?")
     if statement is None:
@@ -156,7 +156,7 @@ async def more(host: Host) -> None:
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
-async def forget(host: Host, place: Place) -> None:
+async def forget(host: Host, place: NoteLines) -> None:
     """Remove lines, a statement or a whole note for real, after a look at all that goes."""
     selected = await _what_goes(host, place)
     if selected:
@@ -172,7 +172,7 @@ async def forget_any(host: Host) -> None:
             await carry_out(host, FORGET, selections=[{"kind": kind, "value": named}])
 
 
-async def _what_goes(host: Host, place: Place) -> dict[str, str] | None:
+async def _what_goes(host: Host, place: NoteLines) -> dict[str, str] | None:
     """Return the selection to forget, with its lines as shown: a statement, a passage, or the whole note."""
     stated: list[Statement] = []
     lines: Sequence[str] = ()
@@ -211,7 +211,7 @@ async def _what_goes(host: Host, place: Place) -> dict[str, str] | None:
 
 async def write(host: Host) -> None:
     """Write a new entry into the note of today, or into MEMORY.md."""
-    draft = await host.push_screen_wait(Entry(await host.ask(partial(_sections, host))))
+    draft = await host.push_screen_wait(NewEntry(await host.ask(partial(_sections, host))))
     if draft is None:
         return
     heading = draft.heading or None
@@ -234,7 +234,7 @@ def _sections(host: Host) -> list[str]:
     return list(dict.fromkeys(heading for one in stated for heading in one.headings[1:]))
 
 
-async def edit(host: Host, place: Place) -> None:
+async def edit(host: Host, place: NoteLines) -> None:
     """Open the note at the line in the editor; the panel comes back when that ends.
 
     Writes by this memory that the editor overwrote meanwhile are shown, and restored on request.

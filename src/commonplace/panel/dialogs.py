@@ -241,7 +241,7 @@ class Tick(Checkbox):
         super().watch_value()
 
 
-class Draft(NamedTuple):
+class EntryDraft(NamedTuple):
     """A new entry as it was written; `heading` is a section of MEMORY.md where it is for the long term."""
 
     text: str
@@ -250,7 +250,7 @@ class Draft(NamedTuple):
     tentative: bool
 
 
-class Entry(Window[Draft]):
+class NewEntry(Window[EntryDraft]):
     """A new entry; None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "take", priority=True)]
@@ -291,7 +291,7 @@ class Entry(Window[Draft]):
             self.query_one(f"#{name}", Checkbox).value for name in ("long_term", "tentative")
         )
         heading = self.query_one("#heading", Input).value.strip()
-        self.dismiss(Draft(body, heading, long_term, tentative) if body else None)
+        self.dismiss(EntryDraft(body, heading, long_term, tentative) if body else None)
 
 
 # --- paths ----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from commonplace.memory import Memory
-from commonplace.panel.rows import Place
+from commonplace.panel.rows import NoteLines
 from commonplace.render import count
 from commonplace.upkeep.activity import Activities, Activity
 
@@ -15,14 +15,14 @@ MOST = 200  # events that are kept
 _ASKED = {"search": "searched", "recall": "recalled"}
 
 
-class Event(NamedTuple):
+class FeedEvent(NamedTuple):
     """Something that happened: when (seconds of the epoch), who, what; `is_day` where only that is known."""
 
     at: float
     who: str
     what: str
     said: str
-    place: Place | None = None
+    place: NoteLines | None = None
     is_day: bool = False
 
     @property
@@ -37,7 +37,7 @@ class Events:
     def __init__(self, memory: Memory) -> None:
         """Start with an empty list; reading comes later."""
         self._memory = memory
-        self._events: list[Event] = []
+        self._events: list[FeedEvent] = []
 
     def begin(self) -> None:
         """Read what was done lately, so that what is done from now on is known from it."""
@@ -53,30 +53,30 @@ class Events:
             self._events += [event for one in done for event in _shown(one)]
         return bool(done)
 
-    def newest(self) -> Sequence[Event]:
+    def newest(self) -> Sequence[FeedEvent]:
         """Return the events, newest first."""
         self._events = sorted(self._events, key=lambda event: event.order)[-MOST:]
         return self._events[::-1]
 
 
-def _shown(activity: Activity) -> Iterator[Event]:
+def _shown(activity: Activity) -> Iterator[FeedEvent]:
     at, who, places = _moment(activity.at), activity.agent, activity.places
     first = _place(places[0]) if places else None
     if activity.kind in _ASKED:
         given = f"“{activity.question}” {count(activity.count, 'passage')}, {count(activity.tokens, 'token')}"
         said = f"{given} · {places[0]}" if places else given
-        yield Event(at, who, _ASKED[activity.kind], said, first)
+        yield FeedEvent(at, who, _ASKED[activity.kind], said, first)
     elif activity.kind == "get":
-        yield Event(at, who, "opened", places[0], first)
+        yield FeedEvent(at, who, "opened", places[0], first)
     elif activity.kind == "remove":
-        yield Event(at, who, "removed", places[0])
+        yield FeedEvent(at, who, "removed", places[0])
     elif activity.entries:
         for when, place, words in activity.entries:
             what = activity.change or "wrote"
             stands = _place(place)._replace(text="" if activity.change else words) if place else None
-            yield Event(_moment(when), who, what, words, stands, len(when) == len("2026-02-13"))
+            yield FeedEvent(_moment(when), who, what, words, stands, len(when) == len("2026-02-13"))
     else:
-        yield Event(at, who, "changed", places[0], first)
+        yield FeedEvent(at, who, "changed", places[0], first)
 
 
 def _moment(text: str) -> float:
@@ -86,10 +86,10 @@ def _moment(text: str) -> float:
         return 0.0
 
 
-def _place(citation: str) -> Place:
+def _place(citation: str) -> NoteLines:
     """The place that a citation (`path#L3-L9`) names, or the beginning of a note."""
     path, is_line, lines = citation.rpartition("#L")
     if not is_line:
-        return Place(citation, 1, 1)
+        return NoteLines(citation, 1, 1)
     first, _, last = lines.partition("-L")
-    return Place(path, int(first), int(last or first))
+    return NoteLines(path, int(first), int(last or first))

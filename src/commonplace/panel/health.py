@@ -13,7 +13,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.memory import Memory
 from commonplace.panel import text
 from commonplace.panel.host import Pane
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.providers import costs
 from commonplace.render import count, screen
 from commonplace.types import LEVEL_NAMES, Finding, Status
@@ -106,7 +106,8 @@ def _use_rows(memory: Memory, today: date) -> tuple[list[Row], list[Row]]:
         for one in used.unanswered[:_MOST]
     ]
     for note in used.never_found[:_MOST]:
-        missing.append(_pair("never found", screen.name(note.path))._replace(place=Place(note.path, 1, 1)))
+        place = NoteLines(note.path, 1, 1)
+        missing.append(_pair("never found", screen.name(note.path))._replace(place=place))
     if (more := len(used.never_found) - _MOST) > 0:
         missing.append(_pair("never found", f"… and {more:,} more: {remedies.say('usage.never')}"))
     return figures, missing

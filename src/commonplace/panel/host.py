@@ -18,7 +18,7 @@ from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.memory import Memory
 from commonplace.panel import text
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
 from commonplace.storage.transaction import read
@@ -123,7 +123,7 @@ class Pane(Vertical):
         return self.query_one(".main", Rows)
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> NoteLines | None:
         """Return the place for an action: the row under the cursor of the focused list or of the main one."""
         focused = self.app.focused
         if isinstance(focused, Rows) and self in focused.ancestors and focused.place:

@@ -16,7 +16,7 @@ from textual.widgets import OptionList
 from commonplace.base.errors import CommonplaceError
 from commonplace.memory import watch
 from commonplace.panel import text
-from commonplace.panel.events import Event, Events
+from commonplace.panel.events import Events, FeedEvent
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
 from commonplace.panel.rows import Row, Rows
@@ -107,7 +107,7 @@ class LivePane(Pane):
         self._stop.set()
 
 
-def _shown(event: Event, now: datetime) -> Content:
+def _shown(event: FeedEvent, now: datetime) -> Content:
     """An event on one line: today's with the time, others with the day."""
     then = datetime.fromtimestamp(event.at, now.tzinfo)
     day = f"{then:%Y-%m-%d}" if then.date() != now.date() else ""

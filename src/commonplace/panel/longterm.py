@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from commonplace.edit.resolve import Corpus
 from commonplace.panel import actions, text
 from commonplace.panel.host import Host, Pane
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.render import screen
 from commonplace.storage import journal
 from commonplace.types import Run, Statement
@@ -122,7 +122,7 @@ def _rows(stated: Sequence[Statement]) -> Iterator[Row]:
         if statement.headings != headings:
             headings = statement.headings
             yield Row(text.plain(" › ".join(headings[1:] or headings) or "(no section)", "bold $text-accent"))
-        place = Place(statement.path, statement.first, statement.last, statement.text)
+        place = NoteLines(statement.path, statement.first, statement.last, statement.text)
         yield Row(_shown(statement), (statement.first, statement.text), place, 2)
 
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from commonplace.panel import text
 from commonplace.panel.host import Host
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.render import screen
 from commonplace.types import Excerpt
 
@@ -42,7 +42,7 @@ class NoteView(Vertical):
         self._title("")
         self.lines.put(())
 
-    async def show(self, place: Place, pattern: re.Pattern[str] | None = None) -> None:
+    async def show(self, place: NoteLines, pattern: re.Pattern[str] | None = None) -> None:
         """Show the note of a place, its lines marked, words of a question too. Raises as `get` does."""
         first = max(1, place.first - AROUND)
         reference = f"{place.path}:{first}-{place.last + AROUND}"
@@ -59,7 +59,7 @@ class NoteView(Vertical):
         self.query_one(f"#{self.id}-title", Static).update(text.plain(title, "bold"))
 
 
-def _rows(excerpt: Excerpt, place: Place, pattern: re.Pattern[str] | None) -> list[Row]:
+def _rows(excerpt: Excerpt, place: NoteLines, pattern: re.Pattern[str] | None) -> list[Row]:
     width = len(str(excerpt.end_line))
     rows = []
     for number, line in enumerate(excerpt.lines, excerpt.start_line):
@@ -69,5 +69,5 @@ def _rows(excerpt: Excerpt, place: Place, pattern: re.Pattern[str] | None) -> li
             (gutter, "$text-accent" if is_meant else "dim"), text.marked(line, pattern if is_meant else None)
         )
         hang = width + 2 + screen.hang(text.line(line))
-        rows.append(Row(shown, number, Place(excerpt.path, number, number, line), hang))
+        rows.append(Row(shown, number, NoteLines(excerpt.path, number, number, line), hang))
     return rows

@@ -22,7 +22,7 @@ _REVERSED = Style(reverse=True)
 _ABOVE = 3  # lines that stay in sight above a row that is gone to
 
 
-class Place(NamedTuple):
+class NoteLines(NamedTuple):
     """Lines of a note that actions are about, what they say, and the one of them that is shown."""
 
     path: str
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
     shown: Content
     value: object = None
-    place: Place | None = None
+    place: NoteLines | None = None
     hang: int = 0
 
     def wrapped(self, width: int) -> Content:
@@ -76,7 +76,7 @@ class Rows(OptionList):
         return self.rows[at] if at is not None and at < len(self.rows) else None
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> NoteLines | None:
         """Return the place of the row under the cursor."""
         return self.row.place if self.row else None
 

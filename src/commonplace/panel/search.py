@@ -20,7 +20,7 @@ from commonplace.memory import draft, question_words
 from commonplace.panel import text
 from commonplace.panel.host import Host, Pane
 from commonplace.panel.note import NoteView
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.render import count, hits, screen
 from commonplace.types import Hit, SearchResult
 
@@ -31,7 +31,7 @@ _LINES = 3  # that a hit says where no word of the question is in it
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _TypedQuestion:
     """A question; while it is typed, only this machine is used and hits are not reranked by a model."""
 
     text: str
@@ -61,10 +61,10 @@ class SearchPane(Pane):
         """Start without a question."""
         super().__init__(host)
         self._timer: Timer | None = None
-        self._waiting: _Question | None = None  # at most one search runs, and the newest question waits
+        self._waiting: _TypedQuestion | None = None  # at most one search runs, and the newest question waits
         self._is_searching = self._has_struck = False
         self._pattern: re.Pattern[str] | None = None
-        self._asked = _Question("")
+        self._asked = _TypedQuestion("")
         self._shown = ""  # the question that the hits answer
 
     def compose(self) -> ComposeResult:
@@ -101,17 +101,17 @@ class SearchPane(Pane):
         event.stop()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(PAUSE_S, partial(self._ask, _Question(event.value)))
+        self._timer = self.set_timer(PAUSE_S, partial(self._ask, _TypedQuestion(event.value)))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Ask as the settings say, and go to the hits."""
         event.stop()
         if self._timer is not None:
             self._timer.stop()
-        self._ask(_Question(event.value, in_full=True))
+        self._ask(_TypedQuestion(event.value, in_full=True))
         self.main.focus()
 
-    def _ask(self, question: _Question) -> None:
+    def _ask(self, question: _TypedQuestion) -> None:
         self._asked = self._waiting = question
         if not self._is_searching:
             self._is_searching = True
@@ -131,7 +131,7 @@ class SearchPane(Pane):
         finally:
             self._is_searching = False
 
-    def _search(self, question: _Question) -> SearchResult:
+    def _search(self, question: _TypedQuestion) -> SearchResult:
         memory, today = self.host.memory, self.host.now().date()
         if question.in_full:
             return memory.search(question.text, limit=MOST_HITS, now=today, history=self._has_struck)
@@ -139,7 +139,7 @@ class SearchPane(Pane):
 
     # --- showing ------------------------------------------------------------------------------------
 
-    def _show(self, question: _Question, result: SearchResult | None) -> None:
+    def _show(self, question: _TypedQuestion, result: SearchResult | None) -> None:
         self._pattern = screen.matcher(question_words(question.text)) if result else None
         found = result.hits if result else ()
         self.query_one("#state", Static).update(text.plain(_state(result), "dim"))
@@ -211,4 +211,5 @@ def _row(hit: Hit, pattern: re.Pattern[str] | None) -> Row:
     best = [line] if line else lines[:_LINES]
     said = [text.marked(screen.shorten(screen.one_line(line), _SHOWN), pattern) for line in best]
     shown = Content("\n").join([text.plain(title or hit.path, "bold"), text.plain(about, "dim"), *said])
-    return Row(shown, hit, Place(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line), 2)
+    place = NoteLines(hit.path, hit.start_line, hit.end_line, hit.text, hit.workspace, line)
+    return Row(shown, hit, place, 2)

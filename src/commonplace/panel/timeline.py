@@ -18,7 +18,7 @@ from commonplace.panel import text
 from commonplace.panel.dialogs import Line
 from commonplace.panel.host import Pane
 from commonplace.panel.note import NoteView
-from commonplace.panel.rows import Place, Row, Rows
+from commonplace.panel.rows import NoteLines, Row, Rows
 from commonplace.render import count
 from commonplace.types import Moment, Timeline
 
@@ -147,5 +147,5 @@ def _entry(moment: Moment) -> Row:
     labels = (" · ".join(moment.labels), "bold $text-warning")
     shown = [text.joined((where, "$text-accent"), labels), *map(text.plain, lines[:MOST_LINES])]
     shown += [text.plain(f"… {count(more, 'line')} more", "dim")] if more > 0 else []
-    place = Place(moment.path, moment.start_line, moment.end_line, moment.text)
+    place = NoteLines(moment.path, moment.start_line, moment.end_line, moment.text)
     return Row(Content("\n").join(shown), moment.citation, place, 2)

@@ -100,20 +100,20 @@ SHARED = Breaker()  # of this process
 
 
 @dataclass(slots=True)
-class Call:
+class ModelCall:
     """A request under way, and the tokens in and out that the provider counted (None: it did not)."""
 
     tokens: int | None = None
     tokens_out: int = 0
 
 
-Watcher = Callable[..., AbstractContextManager[Call]]
+Watcher = Callable[..., AbstractContextManager[ModelCall]]
 
 
 @contextmanager
-def unwatched(*request: object, **how: object) -> Iterator[Call]:
+def unwatched(*request: object, **how: object) -> Iterator[ModelCall]:
     """Wrap a request without recording it."""
-    yield Call()
+    yield ModelCall()
 
 
 class Guard:
@@ -183,13 +183,13 @@ class Guard:
         *,
         most_out: int = 0,
         batched: bool = False,
-    ) -> Iterator[Call]:
+    ) -> Iterator[ModelCall]:
         """Reserve `most` tokens (the upper bound), make one request and record its real tokens.
 
         If the provider reports none, record `about`; a request without an answer may be charged too. Raises
         BudgetExceeded before the request, ProviderError where the ledger cannot be written.
         """
-        call, reservation, outcome = Call(), None, "abandoned"
+        call, reservation, outcome = ModelCall(), None, "abandoned"
         if self.budget is not None:
             with self._ledger_errors():
                 price = self.price(most, most_out, batched=batched)

@@ -26,7 +26,7 @@ class NotStarted(Exception):
     """A program that cannot be started; the text is the reason."""
 
 
-class Outcome(NamedTuple):
+class ProgramOutput(NamedTuple):
     """The output of a program, and its failure in one line, empty for success."""
 
     printed: bytes
@@ -41,7 +41,7 @@ def run(
     *,
     most_bytes: int = 0,
     environ: Mapping[str, str] | None = None,
-) -> Outcome:
+) -> ProgramOutput:
     """Run a program in a folder; its output is kept up to `most_bytes`, at which it is ended.
 
     Raises NotStarted, and TimeoutError for a program that was ended at its deadline.
@@ -74,7 +74,7 @@ def run(
         output.seek(0)
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - _ERROR_BYTES))
         failure = _failure(process.returncode, errors.read(_ERROR_BYTES))
-        return Outcome(output.read(most_bytes), failure, os.fstat(output.fileno()).st_size > most_bytes)
+        return ProgramOutput(output.read(most_bytes), failure, os.fstat(output.fileno()).st_size > most_bytes)
 
 
 def _failure(code: int, errors: bytes) -> str:

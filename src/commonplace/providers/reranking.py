@@ -15,7 +15,7 @@ from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.providers import packing, services
 from commonplace.providers.catalog import RERANKERS, Spec
-from commonplace.providers.guard import Call, Guard, Watcher, unwatched
+from commonplace.providers.guard import Guard, ModelCall, Watcher, unwatched
 from commonplace.providers.http import as_dict
 
 _ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
@@ -99,7 +99,7 @@ class GuardedReranker(Guard):
         """Return the scores of texts. Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError."""
         asked = [text for text in dict.fromkeys(texts) if text.strip()] if question.strip() else []
 
-        def watched(question: str, texts: Sequence[str]) -> AbstractContextManager[Call]:
+        def watched(question: str, texts: Sequence[str]) -> AbstractContextManager[ModelCall]:
             around = len(question.encode("utf-8", "replace")) + _AROUND
             most = sum(len(text.encode("utf-8", "replace")) + around for text in texts)
             # The question is read with every text.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.base.tuples import NamedTuple
 from commonplace.index import facts
 from commonplace.index.base import ALL, Has, HeldOn, Matches, Scope, WrittenBy
-from commonplace.index.facts import Place
+from commonplace.index.facts import LinkTarget
 from commonplace.language import lexicon
 from commonplace.search import ranking
 from commonplace.search.terms import Terms, idf
@@ -100,19 +100,19 @@ def _replacements(index: Index, own: Candidate, rest: bool) -> Iterator[tuple[bo
     """Yield the passages of each replacement of a struck passage, and whether it is certain."""
     said = ranking.said(own)
     if rest:
-        yield True, _passages(index, Place(own.note_id, own.start_line, own.end_line)) - {own.id}
+        yield True, _passages(index, LinkTarget(own.note_id, own.start_line, own.end_line)) - {own.id}
     places = []
     for key in ("replaced-by", "beside"):
         if key in said:
             first, _, last = said[key].partition("-")
-            places.append((key == "replaced-by", Place(own.note_id, int(first), int(last))))
+            places.append((key == "replaced-by", LinkTarget(own.note_id, int(first), int(last))))
     if reference := said.get("superseded-by"):
         places += [(True, place) for place in facts.places(index, [reference]).get(reference, ())]
     for surely, place in places:
         yield surely, _passages(index, place, struck=True) - {own.id}
 
 
-def _passages(index: Index, place: Place, *, struck: bool = False) -> set[int]:
+def _passages(index: Index, place: LinkTarget, *, struck: bool = False) -> set[int]:
     """The standing passages of a place; with `struck`, its struck passages if no other is left."""
     rows = index.passages(index.select(Scope((place.lines,)), struck=True))
     standing = {row.id for row in rows if row.until is None}

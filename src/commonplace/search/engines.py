@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config.settings import ENGINES
 from commonplace.markdown.metadata import date_of
-from commonplace.notes.scan import Source
+from commonplace.notes.scan import CollectionFiles
 from commonplace.providers import qmd
 from commonplace.search.references import shown
 from commonplace.types.results import Factor, Hit, Mode, SearchResult
@@ -25,7 +25,7 @@ Read = Callable[[str], "Excerpt"]  # lines of a note by their reference, as they
 def search(
     engine: str,
     question: str,
-    sources: Sequence[Source],
+    sources: Sequence[CollectionFiles],
     read: Read,
     *,
     mode: Mode,

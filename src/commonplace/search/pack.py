@@ -38,7 +38,7 @@ SHORT, CLEAR_OF_SHORT = 8, 1.5
 OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
 
 
-class Block(NamedTuple):
+class PackedBlock(NamedTuple):
     """The text of a block, and its hits as shown, best first.
 
     `left_out` counts hits that did not fit, `repeated` those that repeat others in whole or in part.
@@ -85,7 +85,7 @@ def recall(result: SearchResult, budget: int, settings: Settings, *, strict: boo
     )  # fmt: skip
 
 
-def compose(hits: Sequence[Hit], budget: int) -> Block:
+def compose(hits: Sequence[Hit], budget: int) -> PackedBlock:
     """Compose a block of whole passages without repetitions; no hits, no text.
 
     A hit that does not fit is passed over for smaller ones behind it, but the best one is cut rather than
@@ -112,7 +112,7 @@ def compose(hits: Sequence[Hit], budget: int) -> Block:
         chosen.append(shown)
         repeats.add(shown)
         repeated += rest is not hit
-    return Block(framed(chosen) if chosen else "", tuple(chosen), left_out, repeated)
+    return PackedBlock(framed(chosen) if chosen else "", tuple(chosen), left_out, repeated)
 
 
 def worth_telling(hits: Sequence[Hit]) -> list[Hit]:

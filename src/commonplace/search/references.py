@@ -18,7 +18,7 @@ from commonplace.index import facts
 from commonplace.index.base import DOCID, Index, Key
 from commonplace.index.store import Store
 from commonplace.language import caseless, composed
-from commonplace.notes.scan import Globs, Source, transcript_name, walked
+from commonplace.notes.scan import CollectionFiles, Globs, transcript_name, walked
 from commonplace.notes.scan import shown as shown
 
 TYPE_CHECKING = False  # `typing` costs a start 3 ms
@@ -34,7 +34,7 @@ _SHORT = 2  # ASCII letters that are too few for a part of a name
 _COMMA = r",(?![^{}]*\})"  # outside of braces
 
 
-def source_of(store: Store, path: str) -> tuple[Source, str]:
+def source_of(store: Store, path: str) -> tuple[CollectionFiles, str]:
     """Return the collection and the path in it of a path as it is shown.
 
     Of a file of the workspace and one of a collection, the one that is indexed; the workspace's, if both are.

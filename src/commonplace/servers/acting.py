@@ -11,7 +11,7 @@ from commonplace.actions.action import Action, Call
 from commonplace.actions.schema import text
 from commonplace.actions.table import every
 from commonplace.agent import answers
-from commonplace.agent.answers import Answer, Caller
+from commonplace.agent.answers import Caller, ToolAnswer
 from commonplace.agent.tools import Confirmations, Tool
 from commonplace.memory import Memory
 from commonplace.render import screen
@@ -39,7 +39,7 @@ def _tool(action: Action) -> Tool:
     )  # fmt: skip
 
 
-def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
     """Show the effect and ask the person to confirm; without a way to ask, take a confirmation code."""
     values = {name: value for name, value in arguments.items() if name != "confirm"}
     request = f"{memory.workspace.root} {action.name} {sorted(values.items())} {caller.name} {caller.session}"
@@ -54,7 +54,7 @@ def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: C
             shown.carry,
         )
         if carry is None:
-            return Answer(told, {"preview": to_data(shown.outcome)})
+            return ToolAnswer(told, {"preview": to_data(shown.outcome)})
     if caller.ask is not None:
         code = _WAITING.offer(request, told, carry)
         said = caller.ask(told, code)
@@ -64,6 +64,6 @@ def _run(action: Action, memory: Memory, arguments: Mapping[str, Any], caller: C
     elif not code:
         code = _WAITING.offer(request, told, carry)
         asking = "Nothing is done yet. Show this to the user; after a yes, call again with confirm"
-        return Answer(f"{answers.framed(told)}\n{asking}: {code}", {"confirm": code})
+        return ToolAnswer(f"{answers.framed(told)}\n{asking}: {code}", {"confirm": code})
     done = carry()
-    return Answer(action.text(done), to_data(done))
+    return ToolAnswer(action.text(done), to_data(done))

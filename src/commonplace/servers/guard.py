@@ -35,7 +35,7 @@ _ALONE = ("host", "origin", "authorization", "cookie", *APART)  # headers of whi
 Record = Callable[[str], None]
 
 
-class Guard:
+class RequestGuard:
     """Stands before everything: lets in who may ask, and records who asked for what."""
 
     def __init__(

@@ -38,8 +38,8 @@ from commonplace.servers.guard import (
     LOCAL,
     METHOD,
     PLACE,
-    Guard,
     Record,
+    RequestGuard,
     read_body,
 )
 from commonplace.servers.methods import LANE, METHODS, QUICK, WRITES, Service, is_entry, is_heavy, respond
@@ -117,14 +117,14 @@ def build(
 
     routes = [Route(ENDPOINT, mcp, methods=["POST"]), Route(HEALTH, health, methods=["GET"]), *more]
     known = frozenset({HEALTH, *open_to_all})
-    guard = Middleware(Guard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
+    guard = Middleware(RequestGuard, allowed=allowed, record=record, visitors=visitors, open_to_all=known)
     handlers = {HTTPException: errors.handle, errors.Refused: errors.handle}
     application = Starlette(routes=routes, middleware=[guard], exception_handlers=handlers)
     application.router.redirect_slashes = False  # an address is served to the letter
     return application
 
 
-class Job:
+class PendingAnswer:
     """A request in progress, and whether its answer is still wanted."""
 
     __slots__ = ("wanted",)
@@ -140,12 +140,12 @@ class _Endpoint:
         self.service, self.questions = service, Questions(MOST_ASKING)
         self.heavy, self.light = anyio.CapacityLimiter(LANE), anyio.CapacityLimiter(LIGHT)
         self._entries = anyio.CapacityLimiter(WRITES)
-        self._jobs: dict[tuple[str, type, object], Job] = {}
+        self._jobs: dict[tuple[str, type, object], PendingAnswer] = {}
 
     @contextmanager
-    def job(self, message: object, headers: Mapping[str, str]) -> Iterator[Job]:
+    def job(self, message: object, headers: Mapping[str, str]) -> Iterator[PendingAnswer]:
         """A request while it is answered; however that ends, its answer is not wanted any more."""
-        job, session, id_ = Job(), headers.get(SESSION, ""), protocol.id_of(message)
+        job, session, id_ = PendingAnswer(), headers.get(SESSION, ""), protocol.id_of(message)
         key = (session, type(id_), id_)  # 1 and "1" are two
         if session and id_ is not None:
             self._jobs[key] = job
@@ -162,7 +162,7 @@ class _Endpoint:
         if job := self._jobs.get((headers.get(SESSION, ""), type(id_), id_)):
             job.wanted = False
 
-    async def answer(self, message: object, connection: Connection, job: Job) -> object | None:
+    async def answer(self, message: object, connection: Connection, job: PendingAnswer) -> object | None:
         """Answer a message within the limit of its kind."""
         if mapping(message).get("method") in _AT_ONCE:
             return respond(message, connection, self.service)

@@ -35,7 +35,7 @@ _NOT = frozenset(f"COMMONPLACE_{name}" for name in ("WORKSPACE", "AGENT", "DETAC
 _FILES = ("_PATH", "_FILE", "_DIR")  # endings of variables that name a file, relative or not
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     """No server answered, or not in time."""
 
 
@@ -190,12 +190,12 @@ def exchange(connection: _socket.socket, path: str, agent: str, body: bytes, wai
             data += part
             connection.settimeout(max(0.001, end - time.monotonic()))
     except OSError as error:
-        raise Unanswered(str(error)) from error
+        raise NoAnswer(str(error)) from error
     finally:
         connection.close()
     head, _, answer = bytes(data).partition(b"\r\n\r\n")
     if head[9:12] != b"200" or b"content-length: %d\r\n" % len(answer) not in head + b"\r\n":
-        raise Unanswered("the server ended" if not head else f"the server answered {head[9:12].decode()}")
+        raise NoAnswer("the server ended" if not head else f"the server answered {head[9:12].decode()}")
     return answer
 
 
@@ -206,7 +206,7 @@ def ask(connection: _socket.socket, name: str, agent: str, request: Mapping[str,
     try:
         return json.loads(exchange(connection, PREFIX + name, agent, json.dumps(request).encode(), wait_s))
     except ValueError as error:
-        raise Unanswered(str(error)) from error
+        raise NoAnswer(str(error)) from error
 
 
 def call(
@@ -215,7 +215,7 @@ def call(
     """Ask the server of a workspace, if one runs. Raises Unanswered."""
     connection = connect(root)
     if connection is None:
-        raise Unanswered("no server runs")
+        raise NoAnswer("no server runs")
     return ask(connection, name, agent, request, wait_s)
 
 

@@ -27,8 +27,8 @@ from commonplace.servers.protocol import (
     Connection,
     Exchange,
     InputRequired,
+    ProtocolRequest,
     Refusal,
-    Request,
     Result,
     asking,
     client_name,
@@ -202,7 +202,7 @@ _AN_HOUR_MS = 3_600_000  # what is part of the program
 class Offered(NamedTuple):
     """A method: what answers, in which manners, and for how many milliseconds its result holds, if known."""
 
-    run: Callable[[Service, Request], Result]
+    run: Callable[[Service, ProtocolRequest], Result]
     handshake: bool = True
     modern: bool = True
     holds_ms: int | None = None
@@ -249,7 +249,7 @@ def respond(
     return failure(id_of(message), refusal)
 
 
-def _result(request: Request, service: Service) -> Result:
+def _result(request: ProtocolRequest, service: Service) -> Result:
     """Answer a request by its row of the table. Raises Refusal."""
     method = METHODS.get(request.method)
     if method is None or not (method.modern if request.modern else method.handshake):
@@ -265,7 +265,7 @@ def _result(request: Request, service: Service) -> Result:
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
-def _initialize(service: Service, request: Request) -> Result:
+def _initialize(service: Service, request: ProtocolRequest) -> Result:
     """Settle what a connection speaks: what the client asks for, or the newest with a handshake."""
     version, connection = request.params.get("protocolVersion"), request.connection
     require(isinstance(version, str), PARAMS, "protocolVersion is missing")
@@ -275,7 +275,7 @@ def _initialize(service: Service, request: Request) -> Result:
     return {"protocolVersion": connection.version, "serverInfo": service.info, **_ABOUT}
 
 
-def _required(request: Request, name: str) -> str:
+def _required(request: ProtocolRequest, name: str) -> str:
     value = request.params.get(name)
     require(isinstance(value, str) and bool(value), PARAMS, f"{name} is missing")
     return str(value)
@@ -306,7 +306,7 @@ _META: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def _list_tools(service: Service, request: Request) -> Result:
+def _list_tools(service: Service, request: ProtocolRequest) -> Result:
     from commonplace.agent.tools import TOOLS
     from commonplace.servers.acting import tools
 
@@ -327,7 +327,7 @@ def described(tool: Tool) -> Result:
     }
 
 
-def _call_tool(service: Service, request: Request) -> Result:
+def _call_tool(service: Service, request: ProtocolRequest) -> Result:
     from commonplace.agent import tools
     from commonplace.agent.answers import Caller
     from commonplace.agent.seen import Injected
@@ -363,12 +363,12 @@ def _call_tool(service: Service, request: Request) -> Result:
 # --- resources, prompts and what completes their arguments --------------------------------------------
 
 
-def _list_resources(service: Service, request: Request) -> Result:
+def _list_resources(service: Service, request: ProtocolRequest) -> Result:
     require(request.params.get("cursor") is None, PARAMS, "cursor: not one that was given out")
     return {"resources": resources.listed(service.memory.workspace)}
 
 
-def _read_resource(service: Service, request: Request) -> Result:
+def _read_resource(service: Service, request: ProtocolRequest) -> Result:
     uri = _required(request, "uri")
     try:
         return {"contents": [resources.read(service.memory, uri)]}
@@ -377,7 +377,7 @@ def _read_resource(service: Service, request: Request) -> Result:
         raise Refusal(code, f"no such resource: {error}", {"uri": uri[:256]}) from error
 
 
-def _list_prompts(service: Service, request: Request) -> Result:
+def _list_prompts(service: Service, request: ProtocolRequest) -> Result:
     listed = []
     for prompt in PROMPTS:
         argument = {"name": prompt.argument, "description": prompt.about, "required": prompt.required}
@@ -385,7 +385,7 @@ def _list_prompts(service: Service, request: Request) -> Result:
     return {"prompts": listed}
 
 
-def _get_prompt(service: Service, request: Request) -> Result:
+def _get_prompt(service: Service, request: ProtocolRequest) -> Result:
     name, arguments = _required(request, "name"), request.params.get("arguments") or {}
     if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
         raise Refusal(PARAMS, "arguments must be an object of texts")

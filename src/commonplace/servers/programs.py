@@ -39,7 +39,7 @@ ASKED = ("named", "beside", "everything", "alone", "structured")
 Handler = Callable[["Service", Mapping[str, Any]], object]
 
 
-class Reply(NamedTuple):
+class ProgramReply(NamedTuple):
     """An answer as it is, and what is called once the program that asked has it, or where that went away."""
 
     body: bytes
@@ -126,7 +126,7 @@ def routes(
     return [Route(f"{PREFIX}{name}", serve, methods=["POST"]) for name in (*own, *handlers)]
 
 
-def _reply(respond: Callable[[], object]) -> Reply:
+def _reply(respond: Callable[[], object]) -> ProgramReply:
     """Answer a request; an error becomes an answer, too."""
     answer: object
     try:
@@ -135,4 +135,4 @@ def _reply(respond: Callable[[], object]) -> Reply:
         answer = {"error": str(error)}
     except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
         answer = {"failed": type(error).__name__}
-    return answer if isinstance(answer, Reply) else Reply(json.dumps(answer).encode())
+    return answer if isinstance(answer, ProgramReply) else ProgramReply(json.dumps(answer).encode())

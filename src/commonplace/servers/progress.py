@@ -16,7 +16,7 @@ from commonplace.servers.protocol import mapping
 from commonplace.types.progress import listening
 
 if TYPE_CHECKING:
-    from commonplace.servers.protocol import Request
+    from commonplace.servers.protocol import ProtocolRequest
 
 METHOD = "notifications/progress"
 EVERY_S = 1.0
@@ -30,7 +30,7 @@ def token(params: object) -> int | str | None:
 
 
 @contextmanager
-def reported(request: Request) -> Iterator[None]:
+def reported(request: ProtocolRequest) -> Iterator[None]:
     """Tell the client what is done for its request, and let that end where it is cancelled."""
     said = "working"
 

@@ -28,7 +28,7 @@ memory_correct instead.
 4. Tell me in a few lines what you wrote, and where. If nothing is worth keeping, write nothing and say so."""
 
 
-class Prompt(NamedTuple):
+class PromptTemplate(NamedTuple):
     """A prompt: its one argument, whether that must be given, and what composes the text."""
 
     name: str
@@ -67,7 +67,7 @@ def _reflect(memory: Memory, focus: str) -> str:
 
 
 PROMPTS = (
-    Prompt(
+    PromptTemplate(
         "recall",
         "Answer a question from the notes, with the passages that tell.",
         "query",
@@ -75,7 +75,7 @@ PROMPTS = (
         True,
         _recall,
     ),
-    Prompt(
+    PromptTemplate(
         "reflect",
         "Look back over the conversation and write down what is worth keeping.",
         "focus",

@@ -78,7 +78,7 @@ class Exchange(NamedTuple):
 ALONE = Exchange()
 
 
-class Request(NamedTuple):
+class ProtocolRequest(NamedTuple):
     """A request or, without an id, a notification; `version` is the revision it is made in.
 
     `elicits` says that the client shows a person what a server asks.
@@ -144,7 +144,7 @@ def require(valid: bool, code: int, message: str) -> None:
         raise Refusal(code, message)
 
 
-def read(message: object, connection: Connection, exchange: Exchange = ALONE) -> Request | None:
+def read(message: object, connection: Connection, exchange: Exchange = ALONE) -> ProtocolRequest | None:
     """Read a request or a notification; None for an answer, which is not expected here. Raises Refusal."""
     fields = mapping(message)
     require(fields.get("jsonrpc") == "2.0", INVALID, 'a message is an object with "jsonrpc": "2.0"')
@@ -164,7 +164,7 @@ def read(message: object, connection: Connection, exchange: Exchange = ALONE) ->
         if version not in MODERN:
             raise unsupported(version)
         about = version, client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
-    return Request(str(method), params, connection, id_, *about, exchange)
+    return ProtocolRequest(str(method), params, connection, id_, *about, exchange)
 
 
 def elicits(capabilities: object) -> bool:
@@ -215,7 +215,7 @@ def said(answer: object) -> Said:
     return action if action in ("accept", "decline") else "cancel"
 
 
-def asking(request: Request, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], Ask | None]:
+def asking(request: ProtocolRequest, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], Ask | None]:
     """Return the arguments of a tool, and a function that asks its person; None if that is impossible."""
     if not request.elicits:
         return arguments, None

@@ -240,7 +240,7 @@ def listening_to_programs(root: str, *, takes: bool = False) -> Iterator[list[so
     path = local.address(root)
     other = local.reach(path, 2.0) if path else None
     if other is not None and takes:
-        with suppress(local.Unanswered):
+        with suppress(local.NoAnswer):
             local.ask(other, "retire", "", {}, 2.0)
     elif other is not None:
         other.close()

@@ -50,7 +50,7 @@ class _Guard(Protocol):  # `storage.writes.Writes`
     def replaced(self, read: bytes, late: bytes) -> None: ...
 
 
-class _Place(NamedTuple):
+class _OpenName(NamedTuple):
     """A file name in an open folder."""
 
     folder: int
@@ -85,7 +85,7 @@ class _Original(NamedTuple):
         is_there = self.status is not None
         return os.pread(self.descriptor, os.fstat(self.descriptor).st_size + 1, 0) if is_there else b""
 
-    def stands(self, place: _Place) -> bool:
+    def stands(self, place: _OpenName) -> bool:
         """Tell whether the file still has its bytes and its name; a missing file, whether it is missing."""
         is_same = self.now() == self.data
         try:
@@ -157,7 +157,7 @@ def clear(path: Path, *, lock: Path, within: Path | None = None) -> None:
 
 
 def _change(
-    place: _Place, compose: Callable[[bytes | None], bytes | None], guard: _Guard | None, mode: int = 0
+    place: _OpenName, compose: Callable[[bytes | None], bytes | None], guard: _Guard | None, mode: int = 0
 ) -> None:
     """Replace a file by what `compose` makes of it; again, if another program has changed it meanwhile."""
     for _ in range(_ATTEMPTS):
@@ -188,13 +188,13 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_Place]:
+def _placed(path: Path, within: Path | None, lock: Path, *, make: bool = False) -> Iterator[_OpenName]:
     """Open the folder of a file by its real path; in the end remove the temporary file, also of the dead."""
     real = os.path.realpath(path) if within is None else Root(within).resolve(path)
     root = Root(os.path.dirname(real) if within is None else within)
     with root.parent(real, make=make) as (folder, name):
         sync = partial(root.sync, os.path.dirname(real))
-        place = _Place(folder, name, path, _temporary_name(name, lock), sync)
+        place = _OpenName(folder, name, path, _temporary_name(name, lock), sync)
         try:
             yield place
         finally:
@@ -209,7 +209,7 @@ def _temporary_name(name: str, lock: Path) -> str:
 
 
 @contextmanager
-def _settled(place: _Place, guard: _Guard | None) -> Iterator[_Original]:
+def _settled(place: _OpenName, guard: _Guard | None) -> Iterator[_Original]:
     """Read a file once no program seems to be writing it. Raises Busy after `_PATIENCE_S`."""
     began, last = time.monotonic(), None
     while True:
@@ -243,7 +243,7 @@ def _marks(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _read(place: _Place) -> _Original:
+def _read(place: _OpenName) -> _Original:
     try:
         descriptor = open_regular(place.folder, place.name, os.O_RDONLY, 0, str(place.path))
     except FileNotFoundError:
@@ -257,7 +257,7 @@ def _read(place: _Place) -> _Original:
 
 
 def _put(
-    place: _Place, original: _Original, after: bytes | None, guard: _Guard | None, mode: int = 0
+    place: _OpenName, original: _Original, after: bytes | None, guard: _Guard | None, mode: int = 0
 ) -> bool:
     """Replace a file that was read; return false, without a change, if another program has changed it."""
     new = None if after is None else _write(place, after, original, mode)
@@ -284,7 +284,7 @@ def _put(
     return True
 
 
-def _put_back(place: _Place, new: Status) -> bytes | None:
+def _put_back(place: _OpenName, new: Status) -> bytes | None:
     """Exchange our `new` file again for that of another program, which we replaced just now.
 
     If that program saves again meanwhile, its last file stays; return the bytes of the file between.
@@ -297,7 +297,7 @@ def _put_back(place: _Place, new: Status) -> bytes | None:
         return between.data
 
 
-def _exchange_names(place: _Place) -> bool:
+def _exchange_names(place: _OpenName) -> bool:
     """Exchange the names of the file and the temporary file in one step; false where the system cannot."""
     import ctypes
 
@@ -318,7 +318,7 @@ def _late(original: _Original, *, is_ours: bool) -> bytes:
     return now
 
 
-def _write(place: _Place, data: bytes, original: _Original, mode: int) -> os.stat_result:
+def _write(place: _OpenName, data: bytes, original: _Original, mode: int) -> os.stat_result:
     """Write the temporary file with the attributes of the old file, and sync it; return its status."""
     status = original.status
     if status is not None:

@@ -24,7 +24,7 @@ _KIND, _KEY = "import", "import key"
 _EXPORTS = "exports"  # file of digests, a line each
 
 
-class Known(NamedTuple):
+class FileReceipt(NamedTuple):
     """A file as an import left it: hash of its bytes, day of the import, hashes of its items by key.
 
     `digest` is empty if the file holds more or less than the imported items.
@@ -43,14 +43,14 @@ class Receipts:
         self._workspace, kept = workspace, keyvalue.read(workspace, _KEY)
         self._key = bytes.fromhex(kept["key"]) if kept else os.urandom(32)
         self._rows = [row for _, row in keyvalue.each(workspace, _KIND)]
-        self._files: dict[str, Known] = {}
+        self._files: dict[str, FileReceipt] = {}
         for row in self._rows:
             run = journal.load(workspace, row["run"]) if row["run"] else None
             if run is None or not run.undone:
                 for path, (digest, day, items) in row["files"].items():
                     before = self._files[path].items if path in self._files else {}
                     news = {key: said for key, said in {**before, **items}.items() if said}  # empty: deleted
-                    self._files[path] = Known(digest, day, news)
+                    self._files[path] = FileReceipt(digest, day, news)
         self._homes = {key: path for path, known in self._files.items() for key in known.items}
 
     def hashed(self, data: bytes) -> str:
@@ -63,7 +63,7 @@ class Receipts:
     def _of_setting(self, one: ImportedSetting) -> str:
         return self.hashed(repr((one.kind, one.name, one.value)).encode("utf-8", "surrogateescape"))
 
-    def of_file(self, path: str) -> Known | None:
+    def of_file(self, path: str) -> FileReceipt | None:
         """Return the record of a file; None if no import wrote it."""
         return self._files.get(self._of_path(path))
 
@@ -75,7 +75,7 @@ class Receipts:
         """Tell whether an item was written to a file other than `path`."""
         return key in self._homes and self._homes[key] != self._of_path(path)
 
-    def save(self, run: str, files: Mapping[str, Known], added: Iterable[ImportedSetting]) -> None:
+    def save(self, run: str, files: Mapping[str, FileReceipt], added: Iterable[ImportedSetting]) -> None:
         """Record the imported files by path; `run` is empty if no file changed. Raises NoteUnreadable."""
         row = {
             "run": run,

@@ -53,7 +53,7 @@ def readers() -> dict[str, ModuleType]:
     return {name: import_module(module) for name, module in modules}
 
 
-class Place(NamedTuple):
+class MessageLine(NamedTuple):
     """A message, and its line in the file; 0 in a file that is one value."""
 
     line: int
@@ -181,7 +181,7 @@ def _note(
 
 def turns(
     file: IO[bytes], path: str, name: str, damage: Damage | None = None, number: int = 0
-) -> Iterator[Place]:
+) -> Iterator[MessageLine]:
     """Yield the messages of a transcript, tool results included; the rest as `note` has it.
 
     Of several conversations in a file those of one by its `number`, or of all, each below its title.
@@ -190,13 +190,13 @@ def turns(
     with _translated(path):
         if lines := _by_lines(file, path):
             numbered = enumerate(_turns(damage.values(lines), name), 1)
-            yield from (Place(number, turn) for number, turn in numbered if turn is not None)
+            yield from (MessageLine(number, turn) for number, turn in numbered if turn is not None)
             return
     with _unpacked(file, path) as parts:
         for place, (one, _, title, _) in enumerate(_spoken(_conversations(parts, name, damage)), 1):
             if not (number or one.is_file):
-                yield Place(0, Turn("system", title, one.at))
-            yield from (Place(0, turn) for turn in one.turns if number in (0, place))
+                yield MessageLine(0, Turn("system", title, one.at))
+            yield from (MessageLine(0, turn) for turn in one.turns if number in (0, place))
 
 
 # --- values, of a format that is named or recognised by the first of them --------------------------------

@@ -30,7 +30,7 @@ from commonplace.storage import journal
 from commonplace.types.changes import Run
 
 if TYPE_CHECKING:
-    from commonplace.notes.scan import Source
+    from commonplace.notes.scan import CollectionFiles
     from commonplace.types import NoteInfo, Statement
 
 Kind = Literal["search", "recall", "get", "write", "remove", "change"]
@@ -44,7 +44,7 @@ _NEWEST = 7  # daily notes whose entries were written lately
 _EARLIER = timedelta(seconds=2)  # than a note was seen to change may its writer have noted the time
 
 
-class Entry(NamedTuple):
+class ActivityEntry(NamedTuple):
     """A statement of a note, or the title of a change; `at` is ISO 8601, a day if the time is unknown."""
 
     at: str
@@ -74,12 +74,12 @@ class Activity:
     took_ms: float = 0.0
     change: str = ""
     run: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ActivityEntry, ...] = ()
 
     JSON: ClassVar = "kind at agent places count question tokens all_tokens took_ms change run"
 
 
-class _Note(NamedTuple):
+class _SeenNote(NamedTuple):
     """A note when it was last seen: its lines, the digests of what it stated, None where it was not read."""
 
     lines: int = 0
@@ -138,7 +138,7 @@ class Activities:
         self._rows: tuple[int, int] | None = None  # the last of the record of use that were seen
         self._runs = max(journal.names(self._workspace), default="")
         self._made: dict[str, str] = {}  # notes that runs changed, with the digests that these left
-        self._notes: dict[str, _Note] = {}
+        self._notes: dict[str, _SeenNote] = {}
         self.lately = list(self._begin(memory.notes(), most))
 
     def new(self, changed: Iterable[str] = (), now: datetime | None = None) -> list[Activity]:
@@ -157,7 +157,7 @@ class Activities:
 
     def _begin(self, notes: Sequence[NoteInfo], most: int) -> Iterator[Activity]:
         """Read the present notes and records; yield the latest activities."""
-        self._notes = {note.path: _Note(note.lines, None) for note in notes}
+        self._notes = {note.path: _SeenNote(note.lines, None) for note in notes}
         own = [
             note
             for note in notes
@@ -213,7 +213,7 @@ class Activities:
             if before is not None and self._made.pop(shown, None) != "":
                 yield Activity("remove", now, "", (shown,), before.lines)
             return
-        before = self._notes.get(shown, _Note())
+        before = self._notes.get(shown, _SeenNote())
         stated = self._read(data, shown)
         if self._made.get(shown) == hashlib.sha256(data).hexdigest():
             return
@@ -223,10 +223,10 @@ class Activities:
     def _read(self, data: bytes, shown: str) -> list[Statement]:
         """Return a note's statements, and remember them for the next look."""
         note = Document.read(data, shown)
-        self._notes[shown] = _Note(len(note.lines), frozenset(map(_digest, note.statements)))
+        self._notes[shown] = _SeenNote(len(note.lines), frozenset(map(_digest, note.statements)))
         return note.statements
 
-    def _is_new(self, statement: Statement, before: _Note) -> bool:
+    def _is_new(self, statement: Statement, before: _SeenNote) -> bool:
         """Return True if a statement is new to its note; for an unread note, if its time is recent."""
         if before.stated is not None:
             return _digest(statement) not in before.stated
@@ -234,10 +234,10 @@ class Activities:
         return at is not None and clock.local(at) >= self._began
 
     @staticmethod
-    def _data(source: Source, inner: str) -> bytes:
+    def _data(source: CollectionFiles, inner: str) -> bytes:
         return paths.read_contained(Path(source.root, inner), [Path(source.root)])
 
-    def _placed(self, name: str) -> tuple[Source | None, str]:
+    def _placed(self, name: str) -> tuple[CollectionFiles | None, str]:
         """The source that a file belongs to as a note, and its path there; None for any other file."""
         real = os.path.realpath(name)
         for source in self.sources:
@@ -253,12 +253,12 @@ def _written(new: Iterable[Statement], note: str, now: str = "", lines: int = 0)
 
     Without `now` they stood there: each was written when it says so. `lines` are more than there were.
     """
-    by_agent: dict[str, list[Entry]] = {}
+    by_agent: dict[str, list[ActivityEntry]] = {}
     agent, end = "", 0
     for one in new:
         if "at" in one.said or one.first > end:
             agent, end = _writer(one), one.end
-        by_agent.setdefault(agent, []).append(Entry(_time(one, now), one.citation, one.text))
+        by_agent.setdefault(agent, []).append(ActivityEntry(_time(one, now), one.citation, one.text))
     if now and not by_agent:
         by_agent[""] = []
     for agent, entries in by_agent.items():
@@ -296,7 +296,7 @@ def _of_run(run: Run) -> Activity:
     left = next((file.path for file in run.files if file.after), "")
     return Activity(
         "change", run.at, agent, places, len(run.files),
-        change=about.kind, run=run.id, entries=(Entry(run.at, left, about.title),),
+        change=about.kind, run=run.id, entries=(ActivityEntry(run.at, left, about.title),),
     )  # fmt: skip
 
 

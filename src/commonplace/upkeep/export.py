@@ -114,7 +114,7 @@ def write(memory: Memory, target: Path, exported: Export, *, force: bool = False
 def _read(memory: Memory, *, with_settings: bool) -> tuple[dict[str, bytes], tuple[FileFailure, ...]]:
     """The bytes of own notes by their paths, in the order of these, and what could not be read."""
     workspace, own = memory.workspace, memory.settings.index
-    source = scan.Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore)
+    source = scan.CollectionFiles(WORKSPACE_COLLECTION, os.fspath(workspace.root), own.include, own.ignore)
     files, failures = dict[str, bytes](), list[FileFailure]()
     found = sorted((state.path, Path(state.absolute)) for state in scan.scan([source]))
     if with_settings and (settings := workspace_file(workspace.root)).is_file():

@@ -26,13 +26,13 @@ from commonplace.config.collections import collection_name
 from commonplace.config.settings import AUTO, WORKSPACE_COLLECTION, Collection
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.memory import Memory, sources
-from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan, written_as
+from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, CollectionFiles, FileState, scan, written_as
 from commonplace.notes.scan import transcript_name as name_of
 from commonplace.transcripts import formats
 from commonplace.transcripts.content import Damaged as Damaged
 from commonplace.transcripts.content import parsed as parsed
 from commonplace.transcripts.formats import Damage as Damage
-from commonplace.transcripts.formats import Place as Place
+from commonplace.transcripts.formats import MessageLine as MessageLine
 from commonplace.transcripts.rendering import cleaned
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def follow(root: Path, path: str, *, name: str = "", kind: str = AUTO) -> Collec
     folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (full.name.translate(_WILD),))
     if full.is_file() and not written_as(full.name).lower().endswith(TRANSCRIPTS):
         raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
-    _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
+    _check_known(CollectionFiles("", os.path.realpath(folder), globs, (), kind), path)
     chosen = name or collection_name(full) or "sessions"
     return config.add_collection(root, chosen, str(folder), glob=globs, format=kind)
 
@@ -97,7 +97,7 @@ def unfollow(root: Path, name: str) -> Collection:
 
 def sessions(memory: Memory) -> list[Session]:
     """Return the workspace's own transcripts and those that are followed, that written to last first."""
-    own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
+    own = CollectionFiles(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), AUTO)
     followed = [source for source in sources(memory) if source.format and source.name != own.name]
     indexed: dict[str, list[NoteInfo]] = {}
     with suppress(IndexUnavailable):  # the files are listed anyway
@@ -112,7 +112,7 @@ def sessions(memory: Memory) -> list[Session]:
     return sorted(transcripts, key=lambda session: (-session.written, session.id))
 
 
-def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
+def read(memory: Memory, session: str, last: int | None = None) -> list[MessageLine]:
     """Return the messages of a session, the last few or all, with their lines; private parts left out.
 
     A session is named as the list names it, or by the end of that, such as the name of its file without
@@ -137,7 +137,7 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
 
 def format_of(place: Path) -> str:
     """Return the format of a file, by its beginning; empty if it is not a transcript."""
-    source = Source("", os.path.realpath(place.parent), (place.name.translate(_WILD),), (), AUTO)
+    source = CollectionFiles("", os.path.realpath(place.parent), (place.name.translate(_WILD),), (), AUTO)
     states = (state for state in scan([source]) if state.format and state.path == place.name)
     return next(map(_told, states), "")
 
@@ -213,7 +213,7 @@ def _told(state: FileState) -> str:
         return ""
 
 
-def _check_known(source: Source, path: str) -> None:
+def _check_known(source: CollectionFiles, path: str) -> None:
     """Raise ConfigError for a place that has files, but not a single readable transcript."""
     states = [state for state in scan([source]) if state.format]
     if states and not any(_told(state) for state in states):

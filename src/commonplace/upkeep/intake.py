@@ -24,7 +24,7 @@ from commonplace.markdown.document import Document, damage, decode
 from commonplace.notes import additions, appends, layout, scan
 from commonplace.redaction.redact import redact
 from commonplace.storage import diffs, journal, transaction
-from commonplace.storage.receipts import Known, Receipts
+from commonplace.storage.receipts import FileReceipt, Receipts
 from commonplace.types import About, Change, FileFailure, Provenance, progress
 from commonplace.types.imports import Description, Fact, Folder, Import, ImportedFile, Outcome, Page, Part
 
@@ -50,22 +50,22 @@ class Item(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Draft:
+class _IntakeDraft:
     """The result of one composition; another attempt begins with a new one."""
 
     changes: dict[str, Change] = field(default_factory=dict)  # by paths
     folders: set[str] = field(default_factory=set)  # of what changes
     files: list[ImportedFile] = field(default_factory=list)
-    known: dict[str, Known] = field(default_factory=dict)  # by paths, to be remembered
+    known: dict[str, FileReceipt] = field(default_factory=dict)  # by paths, to be remembered
     redacted: list[str] = field(default_factory=list)
     left_out: list[FileFailure] = field(default_factory=list)
 
-    def remember(self, path: str, known: Known, before: Known | None) -> None:
+    def remember(self, path: str, known: FileReceipt, before: FileReceipt | None) -> None:
         """Note what is to be remembered of a file beyond what is remembered already."""
         had = before.items if before else {}
         news = {key: digest for key, digest in known.items.items() if had.get(key) != digest}
         if (other := self.known.get(path)) and other.items.keys() != news.keys():  # a page and entries
-            self.known[path] = Known("", known.day, {**other.items, **news})
+            self.known[path] = FileReceipt("", known.day, {**other.items, **news})
         elif news or before is None or known.digest != before.digest:
             self.known[path] = known._replace(items=news)
 
@@ -112,11 +112,11 @@ def carry_out(
     sorted_out = _sort(parts)
     known = Receipts(memory.workspace)
     items = [_item(known, source, part) for part in sorted_out.texts]
-    draft = _Draft()
+    draft = _IntakeDraft()
 
     def compose(read: Read) -> Sequence[Change]:
         nonlocal draft
-        draft = _Draft()
+        draft = _IntakeDraft()
         reading, is_whole = draft.reading(read, memory.workspace), not sorted_out.left_out
         _compose(draft, memory, source, origin, items, known, reading, now, is_whole)
         return list(draft.changes.values())
@@ -249,7 +249,7 @@ def _item(known: Receipts, source: str, part: Fact | Page) -> Item:
 
 
 def _compose(
-    draft: _Draft,
+    draft: _IntakeDraft,
     memory: Memory,
     source: str,
     origin: str,
@@ -286,7 +286,7 @@ def _compose(
 
 
 def _compose_facts(
-    draft: _Draft,
+    draft: _IntakeDraft,
     source: Origin,
     items: Sequence[Item],
     known: Receipts,
@@ -325,7 +325,7 @@ def _moment(fact: Fact) -> datetime | None:
     return fact.at and clock.local(fact.at)
 
 
-def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appends.Placed | None:
+def _placed(draft: _IntakeDraft, source: str, fact: Fact | Page, times: bool) -> appends.Placed | None:
     """Return a fact as written in its note, with its heading; None if it may not be written."""
     assert isinstance(fact, Fact)
     if not _is_closed(draft, fact.origin, fact.text):
@@ -340,7 +340,7 @@ def _placed(draft: _Draft, source: str, fact: Fact | Page, times: bool) -> appen
     return placed if placed[0] else None
 
 
-def _is_closed(draft: _Draft, origin: str, text: str) -> bool:
+def _is_closed(draft: _IntakeDraft, origin: str, text: str) -> bool:
     try:
         layout.check_closed(text, origin)
     except ConfigError:
@@ -374,12 +374,12 @@ class Origin(NamedTuple):
 
 
 def _compose_day(
-    draft: _Draft,
+    draft: _IntakeDraft,
     source: Origin,
     path: str,
     day: str,
     before: bytes | None,
-    file: Known | None,
+    file: FileReceipt | None,
     placed: Sequence[tuple[Item, appends.Placed]],
     had: Mapping[str, _Written],
     gone: Set[str],
@@ -411,7 +411,7 @@ def _compose_day(
     draft.files.append(ImportedFile(path, outcome, added, updated, differs, removed))
     # The hash of a note that somebody changed is not remembered: it is never composed anew.
     digest = journal.digest(after)[:32] if is_ours and after is not None else ""
-    draft.remember(path, Known(digest, day, {**items, **dict.fromkeys(gone, "")}), file)
+    draft.remember(path, FileReceipt(digest, day, {**items, **dict.fromkeys(gone, "")}), file)
     if after != before:
         draft.change(path, before, after)
 
@@ -432,7 +432,7 @@ def _quoted(text: str) -> str:
 
 
 def _compose_page(
-    draft: _Draft, source: str, item: Item, known: Receipts, read: Read, now: datetime, long_term: str
+    draft: _IntakeDraft, source: str, item: Item, known: Receipts, read: Read, now: datetime, long_term: str
 ) -> None:
     """Compose a note that is taken whole: where an import put it before, else at a free path."""
     page = item.part
@@ -471,7 +471,7 @@ def _compose_page(
         )
     )
     digest = file.digest if file and not written else journal.digest(after)[:32]
-    draft.remember(path, Known(digest, day, {item.key: item.digest}), file)
+    draft.remember(path, FileReceipt(digest, day, {item.key: item.digest}), file)
     if after != before:
         draft.change(path, before, after)
 
@@ -483,7 +483,7 @@ def _is_free(before: bytes | None, after: bytes, page: Page) -> bool:
     return page.is_curated and decode(before).strip() in ("", layout.MEMORY_TITLE)
 
 
-def _page(draft: _Draft, source: str, page: Page, day: str) -> bytes | None:
+def _page(draft: _IntakeDraft, source: str, page: Page, day: str) -> bytes | None:
     """A note as it may be written, with where it came from; None where it may not."""
     if (at := damage(page.data)) is not None:  # a copy with replaced letters would pass for what was written
         line = page.data.count(b"\n", 0, at) + 1

@@ -71,7 +71,7 @@ class Daily(NamedTuple):
     text: str
 
 
-class Place(NamedTuple):
+class DayLines(NamedTuple):
     """A day in its month: the line of its heading, the last line, and how far its body has moved.
 
     `body` are the lines of the daily note that stand there as a block.
@@ -84,7 +84,7 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Plan:
+class _MonthPlan:
     changes: list[Change] = field(default_factory=list)
     mode: int = 0o777  # permissions that all daily notes share
     warnings: list[str] = field(default_factory=list)
@@ -144,11 +144,11 @@ def _roll_up(
     """Roll up a month for the reason `why`; without one, only return what would be changed."""
     path = f"{paths.MEMORY_FOLDER}/{month}.md"
     names = tuple(name for name, _ in notes)
-    plan = _Plan()
+    plan = _MonthPlan()
 
     def composed(read: Read) -> Sequence[Change]:
         nonlocal plan
-        plan = _Plan()
+        plan = _MonthPlan()
         _compose(memory, month, path, notes, read, plan)
         return plan.changes
 
@@ -178,7 +178,7 @@ def _restrict(workspace: paths.Workspace, path: str, mode: int) -> None:
 
 
 def _compose(
-    memory: Memory, month: str, path: str, notes: Sequence[tuple[str, str]], read: Read, plan: _Plan
+    memory: Memory, month: str, path: str, notes: Sequence[tuple[str, str]], read: Read, plan: _MonthPlan
 ) -> None:
     """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
     before = read(path)
@@ -209,7 +209,7 @@ def _compose(
     plan.changes += [Change(daily.path, read(daily.path), None) for daily in dailies]
 
 
-def _daily(workspace: paths.Workspace, name: str, day: str, read: Read, plan: _Plan) -> Daily | None:
+def _daily(workspace: paths.Workspace, name: str, day: str, read: Read, plan: _MonthPlan) -> Daily | None:
     """Read a daily note; None where it is gone."""
     if (data := read(name)) is None:
         return None
@@ -218,13 +218,13 @@ def _daily(workspace: paths.Workspace, name: str, day: str, read: Read, plan: _P
     return Daily(name, day, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def compose(existing: str, dailies: Sequence[Daily]) -> tuple[str, dict[str, Place]]:
+def compose(existing: str, dailies: Sequence[Daily]) -> tuple[str, dict[str, DayLines]]:
     """Return the text of a month, which begins with the `existing` one, and the places of its daily notes."""
     end = "\r\n" if "\r\n" in existing else "\n"
     kept = existing + end * (not existing.endswith("\n")) if existing.strip() else ""
     above = kept.count("\n")
     added: list[str] = []
-    places: dict[str, Place] = {}
+    places: dict[str, DayLines] = {}
     for daily in dailies:
         head, body, first = _section(daily)
         if not (start := _standing(existing, [*head, *body])):
@@ -232,7 +232,7 @@ def compose(existing: str, dailies: Sequence[Daily]) -> tuple[str, dict[str, Pla
             start = above + len(added) + 1
             added += [*head, *body]
         last = start + len(head) + len(body) - 1
-        places[daily.path] = Place(start, last, range(first, first + len(body)), start + len(head) - first)
+        places[daily.path] = DayLines(start, last, range(first, first + len(body)), start + len(head) - first)
     return kept + "".join(line + end for line in added), places
 
 
@@ -246,7 +246,7 @@ def _standing(existing: str, section: Sequence[str]) -> int:
     return before.count("\n") + 1 if found else 0
 
 
-def _line(path: str, place: Place, raw: Sequence[str], number: int) -> str | None:
+def _line(path: str, place: DayLines, raw: Sequence[str], number: int) -> str | None:
     """Return the reference to a line of a daily note in its month; None for a blank or missing line."""
     if not (0 < number <= len(raw) and raw[number - 1].strip()):
         return None

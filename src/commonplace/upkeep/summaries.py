@@ -75,7 +75,7 @@ logger = logging.getLogger("commonplace.summaries")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SessionOutcome:
     """The result of a pending session: its summary, or its error."""
 
     session: str
@@ -180,14 +180,14 @@ class Summarizer:
             raise NoteNotFound(f"session {session}", near, "no such session")
         return session or known[0]
 
-    def draft(self, session: str) -> Draft | None:
+    def draft(self, session: str) -> SummaryDraft | None:
         """Return the summary that `summarize` by hand would write; None without new turns of the user."""
         turns = self._load(session)
         mark = self.pending.read(session) or self._recovered(session, turns)
         stretch = turns[min(mark.done, len(turns)) :]
         return self._draft(mark, stretch) if _user_turns(stretch) else None
 
-    def run_pending(self, stop: Callable[[], bool] = lambda: False) -> list[Outcome]:
+    def run_pending(self, stop: Callable[[], bool] = lambda: False) -> list[SessionOutcome]:
         """Sum up the rest of sessions that are no longer open; return those with an outcome.
 
         Failures stay pending, and so do the sessions left when `stop` returns True.
@@ -205,9 +205,9 @@ class Summarizer:
             except InUse:
                 continue
             except CommonplaceError as error:
-                outcomes.append(Outcome(mark.session, error=str(error)))
+                outcomes.append(SessionOutcome(mark.session, error=str(error)))
             else:
-                outcomes += [Outcome(mark.session, done)] if done else []
+                outcomes += [SessionOutcome(mark.session, done)] if done else []
         return outcomes
 
     def _is_waiting(self, mark: Mark) -> bool:
@@ -244,7 +244,7 @@ class Summarizer:
         self._save(mark)
         return done
 
-    def _draft(self, mark: Mark, stretch: Sequence[Turn]) -> Draft:
+    def _draft(self, mark: Mark, stretch: Sequence[Turn]) -> SummaryDraft:
         """Bring the summary that stands up to date with a stretch."""
         note, workspace = self._note(mark.note), self.memory.workspace
         own = note.bare[_lines(note, mark.entry)]
@@ -283,7 +283,7 @@ class Summarizer:
         done = [place for place, turn in enumerate(turns, 1) if moment(turn.at) in ats]
         return Mark(session, done=max(done, default=0))
 
-    def _write(self, mark: Mark, draft: Draft, turns: Sequence[Turn]) -> tuple[Mark, Written]:
+    def _write(self, mark: Mark, draft: SummaryDraft, turns: Sequence[Turn]) -> tuple[Mark, Written]:
         """Write a summary in place of the previous one; append it if that was edited.
 
         The mark is saved before the note is written. Return the mark as it is afterwards.
@@ -440,7 +440,7 @@ def _labelled(parts: Parts, language: Language) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SummaryDraft:
     """The summary of a stretch: the entry as it would be written, empty if it is not worth keeping.
 
     `trouble` is the reason why the model's summary failed, empty if it did not or no model is set.
@@ -453,7 +453,7 @@ class Draft:
 
 def draft(
     turns: Sequence[Turn], llm: Llm | None, settings: Settings, earlier: Parts = Parts(), already: str = ""
-) -> Draft:
+) -> SummaryDraft:
     """Bring an earlier summary up to date with turns: by the model, or with their sentences on work done.
 
     The latter if there is no model or it fails: sentences on things done and decided; the text is empty if
@@ -472,7 +472,7 @@ def draft(
         done, decisions = joined([earlier.done, new.done]), joined([earlier.decisions, new.decisions])
         both = replace(earlier, done=_newest(done, most), decisions=_newest(decisions, most))
         parts = both if new.done or new.decisions else Parts()
-    return Draft(compose(parts, language, MAX_WORDS) if parts else "", language, trouble)
+    return SummaryDraft(compose(parts, language, MAX_WORDS) if parts else "", language, trouble)
 
 
 def _ask(

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.edit.forget.targets import Block, Cut, Page, Targets, cut, decode
+from commonplace.edit.forget.targets import Block, Cut, CutNote, Targets, cut, decode
 
 MIRA = Targets(people=("Mira",))
 
 
 def after(text: str, wanted: Targets = MIRA, path: str = "memory/note.md") -> str | None:
     """A note without what is wanted; None for no note."""
-    found = cut(Page.read(text.encode("utf-8", "surrogateescape"), path), decode(asdict(wanted)))
+    found = cut(CutNote.read(text.encode("utf-8", "surrogateescape"), path), decode(asdict(wanted)))
     if found is None:
         return text
     return None if found.data is None else found.data.decode("utf-8", "surrogateescape")
@@ -101,13 +101,13 @@ def test_entries_of_a_session_go() -> None:
 
 def test_other_encodings_stay_what_they_are() -> None:
     data = "- a\n- Mira\n- 茶\n".encode("utf-16")
-    found = cut(Page.read(data, "memory/note.md"), MIRA)
+    found = cut(CutNote.read(data, "memory/note.md"), MIRA)
     assert found is not None
     assert found.data == "- a\n- 茶\n".encode("utf-16")
 
 
 def test_lines_move_up_by_those_that_go() -> None:
-    found = cut(Page.read(b"- a\n- Mira\n- c\n", "memory/note.md"), MIRA)
+    found = cut(CutNote.read(b"- a\n- Mira\n- c\n", "memory/note.md"), MIRA)
     assert isinstance(found, Cut)
     assert [found.edit.moved(line) for line in (1, 2, 3)] == [1, None, 2]
 

@@ -17,7 +17,7 @@ from commonplace.index.sqlite import schema
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sqlite.opening import open_index
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import CollectionFiles, scan
 from commonplace.providers.fake import FakeEmbedder
 
 PAGE = 4096
@@ -139,7 +139,7 @@ def test_an_unwritable_index_still_tells_what_it_holds(
     notes.mkdir()
     (notes / "a.md").write_text("# A\n\nthe walnut desk\n", "utf-8")
     made = SqliteIndex(path, IDENTITY)
-    sync.sync_text(made, scan([Source("memory", str(notes))]), DEFAULT)
+    sync.sync_text(made, scan([CollectionFiles("memory", str(notes))]), DEFAULT)
     sync.sync_vectors(Vectors(made), FakeEmbedder())
     made.close()
     unwritable(path)

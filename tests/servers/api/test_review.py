@@ -14,8 +14,8 @@ import pytest
 from commonplace import Memory
 from commonplace.actions.statements import expire, notice
 from commonplace.agent import tools
-from commonplace.agent.answers import Answer, Caller
-from commonplace.agent.authorship import Refused
+from commonplace.agent.answers import Caller, ToolAnswer
+from commonplace.agent.authorship import CommandRefused
 from commonplace.agent.files import Files
 from commonplace.agent.items import Items, Put
 from commonplace.agent.store import MemoryStore
@@ -39,7 +39,7 @@ def reviewed(private_home: Path) -> None:
     file.write_text('[agents.codex.remember]\nwrites = "review"\n\n[agents.nanobot]\n')
 
 
-def called(memory: Memory, name: str, agent: str, **arguments: object) -> Answer:
+def called(memory: Memory, name: str, agent: str, **arguments: object) -> ToolAnswer:
     tool = tools.find(name)
     assert tool is not None
     return tools.run(tool, memory, arguments, Caller(agent))
@@ -66,7 +66,7 @@ def test_the_tools_of_an_agent_write_what_waits_and_correct_nothing(workspace: P
         assert "wait for the owner" in denied.text
     with Memory.open(workspace, agent="codex") as memory:  # one for codex, whatever name a client says
         called(memory, "memory_write", "nanobot", text="The shredder is on floor six.", long_term=True)
-        with pytest.raises(Refused, match="wait for the owner"):
+        with pytest.raises(CommandRefused, match="wait for the owner"):
             Files(memory, agent="codex").call(
                 "create", {"path": "/memories/x.md", "file_text": "- A fact.\n"}
             )

@@ -53,7 +53,7 @@ def run(memory: Memory, answer: str, meanwhile: Path | None = None, wrong: froze
     return consolidate(memory, Client(FakeModel(verifier.scripted(rule, verified))), days=7, now=NOW)
 
 
-def texts(root: Path, name: str) -> list[page.Entry]:
+def texts(root: Path, name: str) -> list[page.MemoryEntry]:
     path = root / name
     return list(page.read(path.read_text("utf-8"), name).entries) if path.exists() else []
 
@@ -81,7 +81,7 @@ def wrong(root: Path, before: str) -> list[str]:
     return found + unsupported(root, before, entries)
 
 
-def unsupported(root: Path, before: str, entries: list[page.Entry]) -> list[str]:
+def unsupported(root: Path, before: str, entries: list[page.MemoryEntry]) -> list[str]:
     """The generated entries without a living source that supports them."""
     found = []
     old = {e.text for e in page.read(before, "MEMORY.md").entries}

@@ -19,7 +19,7 @@ from commonplace.base import paths
 from commonplace.base.errors import ConfigError, PreviewOutdated
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.notes import Composed, Context
-from commonplace.edit.forget.targets import Page, Shown, Targets
+from commonplace.edit.forget.targets import CutNote, Shown, Targets
 from commonplace.storage import keyvalue, state
 from commonplace.types.changes import Erased, Erasure
 
@@ -97,7 +97,7 @@ def check(
     now = dict(_shown([*composed.places, *waiting]))
     differing = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
     for block in targets.blocks:
-        page = Page.read(context.read(block.path) or b"", block.path)
+        page = CutNote.read(context.read(block.path) or b"", block.path)
         if len(page.places(block.lines)) != block.times:  # which of them is meant is not known
             differing.add(block.path)
     if differing := differing.difference(blocked):

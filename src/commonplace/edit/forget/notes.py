@@ -20,12 +20,12 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
-from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
+from commonplace.edit.forget.targets import Cut, CutNote, Gone, Targets
 from commonplace.edit.forget.words import Words, together
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document, decode
 from commonplace.markdown.references import Moved
-from commonplace.notes.scan import Source, look
+from commonplace.notes.scan import CollectionFiles, look
 from commonplace.storage import journal, transaction
 from commonplace.types import Statement
 from commonplace.types.changes import Change, Erased
@@ -48,7 +48,7 @@ class Context(Site):
     """
 
     settings: Settings
-    sources: Sequence[Source]
+    sources: Sequence[CollectionFiles]
     open_store: Callable[[], Store]
     here: Callable[[str], str]
 
@@ -64,7 +64,7 @@ class Context(Site):
     def look(self) -> list[str]:
         """List the files that may change: those that `transaction.contain` allows."""
         globs = dict.fromkeys((*self.settings.index.include, *ALWAYS))
-        own = Source(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), tuple(globs))
+        own = CollectionFiles(WORKSPACE_COLLECTION, os.fspath(self.workspace.root), tuple(globs))
         rows = ((prefix, name) for prefix, rows in look([own])[0].folders for name, *_ in rows)
         return sorted(f"{prefix}{name}" for prefix, name in rows if "/." not in f"/{prefix}{name}")
 
@@ -154,7 +154,7 @@ def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets) -> dict[str, Cut]:
-    cuts = ((name, intents.cut(Page.read(notes[name], name), targets)) for name in _likely(notes, targets))
+    cuts = ((name, intents.cut(CutNote.read(notes[name], name), targets)) for name in _likely(notes, targets))
     return {name: cut for name, cut in cuts if cut is not None}
 
 

@@ -26,7 +26,7 @@ _KIND = "request"  # of `storage.keyvalue`
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ForgetRequest:
     """Something that an agent asks to have forgotten; `code` names it, `preview` is what the agent saw."""
 
     code: str
@@ -74,7 +74,7 @@ def keep(
     agent: str = "",
     session: str = "",
     now: datetime | None = None,
-) -> Request:
+) -> ForgetRequest:
     """Write down what an agent asks for; asked for once more it takes the place of the former.
 
     Raises ConfigError where too many wait, NoteUnreadable.
@@ -84,7 +84,7 @@ def keep(
     paths.prepare_state(workspace)
     with locks.locked(paths.lock_file(workspace, "requests")):
         code = check_room(workspace, selection, agent, now) or secrets.token_hex(4)
-        request = Request(code, selection, preview, now, agent, session)
+        request = ForgetRequest(code, selection, preview, now, agent, session)
         record = {
             "kind": selection.kind,
             "value": selection.value,
@@ -115,7 +115,7 @@ def check_room(
     return ""
 
 
-def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
+def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[ForgetRequest]:
     """Return the waiting requests, oldest first; remove those older than `LASTS`, and damaged ones."""
     now = now or datetime.now().astimezone()
     # A request from the future was written by a clock that was wrong; it would never grow old.
@@ -125,12 +125,12 @@ def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Requ
     return sorted(waiting, key=lambda request: (request.at, request.code))
 
 
-def kept(workspace: paths.Workspace) -> list[Request]:
+def kept(workspace: paths.Workspace) -> list[ForgetRequest]:
     """Return all requests, also those that no longer count."""
     return [found for one in keyvalue.each(workspace, _KIND) if (found := _read(*one))]
 
 
-def find(workspace: paths.Workspace, name: str) -> Request:
+def find(workspace: paths.Workspace, name: str) -> ForgetRequest:
     """Return the one of a code, or of a number in the list. Raises ConfigError."""
     waiting = listed(workspace)
     for number, request in enumerate(waiting, 1):
@@ -155,17 +155,17 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     return [Erased("requests", site.shown(state.path(workspace))) for _ in gone]
 
 
-def remove(workspace: paths.Workspace, request: Request) -> None:
+def remove(workspace: paths.Workspace, request: ForgetRequest) -> None:
     """Remove a request that was answered."""
     keyvalue.remove(workspace, _KIND, [request.code], erase=True)
 
 
-def _read(code: str, fields: dict[str, Any]) -> Request | None:
+def _read(code: str, fields: dict[str, Any]) -> ForgetRequest | None:
     """Return the request of a value; None for a damaged one."""
     try:
         selection = Selection(fields["kind"], str(fields["value"]), tuple(map(str, fields["also"])))
         preview = Erasure((), dry_run=True, basis=fields["basis"].encode("utf-8", "surrogatepass"))
         at = datetime.fromisoformat(fields["at"]).astimezone()
-        return Request(code, selection, preview, at, str(fields["agent"]), str(fields["session"]))
+        return ForgetRequest(code, selection, preview, at, str(fields["agent"]), str(fields["session"]))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None

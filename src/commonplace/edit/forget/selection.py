@@ -23,7 +23,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
 from commonplace.edit.forget.notes import Composed, Context, Read
 from commonplace.edit.forget.residue import listed
-from commonplace.edit.forget.targets import Block, Page, Targets
+from commonplace.edit.forget.targets import Block, CutNote, Targets
 from commonplace.edit.forget.words import Words
 from commonplace.language import lexicon
 from commonplace.language.lexicon import cjk_runs
@@ -214,7 +214,7 @@ def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[st
 
     Raises NoteNotFound for missing lines, PreviewOutdated where seen lines cannot be identified.
     """
-    page = Page.read(context.read(path) or b"", path)
+    page = CutNote.read(context.read(path) or b"", path)
     if seen:
         places = page.places(seen)
         if reference.first not in places and len(places) != 1:
@@ -231,7 +231,7 @@ def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[st
         yield Block(path, run[0], lines, len(places), places.index(run[0]) + 1)
 
 
-def going(page: Page, first: int, last: int) -> list[int]:
+def going(page: CutNote, first: int, last: int) -> list[int]:
     """Return the lines that go with the selected ones: whole statements, nested ones included."""
     for statement in page.stated:
         if statement.first <= last and statement.last >= first:
@@ -399,14 +399,14 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
         for rank, hit in ranked:
             yield _Part(hit.text, rank, False, Offer(path, f"(the whole session) {hit.text}"))
         return
-    page = Page.read(read(path) or b"", path)
+    page = CutNote.read(read(path) or b"", path)
     for first, last, text in sorted(_units(page)):
         over = (rank for rank, hit in ranked if first <= hit.end_line and last >= hit.start_line)
         offer = _offer(page, first, last, text)
         yield _Part(text, next(over, len(hits)), first in page.titles, offer)
 
 
-def _offer(page: Page, first: int, last: int, text: str) -> Offer:
+def _offer(page: CutNote, first: int, last: int, text: str) -> Offer:
     # All lines that go with these, if they are contiguous.
     start, end, numbers = first, last, going(page, first, last)
     if len(numbers) == numbers[-1] - numbers[0] + 1:
@@ -416,7 +416,7 @@ def _offer(page: Page, first: int, last: int, text: str) -> Offer:
     return Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
 
 
-def _units(page: Page) -> Iterator[tuple[int, int, str]]:
+def _units(page: CutNote) -> Iterator[tuple[int, int, str]]:
     """Yield first line, last line and text of statements and of all other lines."""
     stated: set[int] = set()
     for statement in page.stated:

@@ -41,7 +41,7 @@ RULES = "redaction"  # a file with the version of the rules that records were la
 _ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
 
 
-class Row(NamedTuple):
+class StoreRow(NamedTuple):
     """A store: where its function is; whether new rules redact it once more."""
 
     entry: str  # module:function
@@ -51,18 +51,18 @@ class Row(NamedTuple):
 
 # In the order of the flow of text.
 STORES = {
-    "spool": Row("commonplace.storage.queue:sweep", renewed=True, after_notes=False),
-    "transcripts": Row("commonplace.transcripts.session:sweep", renewed=True),
-    "history": Row("commonplace.storage.erasing:sweep"),
-    "usage": Row("commonplace.search.journal:sweep", renewed=True),
-    "answers": Row("commonplace.providers.cache:sweep_answers", renewed=True),
-    "injected": Row("commonplace.edit.forget.stores:sweep_injected"),
-    "pending": Row("commonplace.upkeep.watermarks:sweep"),
-    "logs": Row("commonplace.edit.forget.stores:sweep_logs", renewed=True),
-    "leftovers": Row("commonplace.edit.forget.stores:sweep_leftovers"),
-    "requests": Row("commonplace.edit.forget.requests:sweep", renewed=True),
-    "copies": Row("commonplace.storage.erasing:sweep_versions", after_notes=False),
-    "vectors": Row("commonplace.providers.cache:sweep_vectors", after_notes=False),
+    "spool": StoreRow("commonplace.storage.queue:sweep", renewed=True, after_notes=False),
+    "transcripts": StoreRow("commonplace.transcripts.session:sweep", renewed=True),
+    "history": StoreRow("commonplace.storage.erasing:sweep"),
+    "usage": StoreRow("commonplace.search.journal:sweep", renewed=True),
+    "answers": StoreRow("commonplace.providers.cache:sweep_answers", renewed=True),
+    "injected": StoreRow("commonplace.edit.forget.stores:sweep_injected"),
+    "pending": StoreRow("commonplace.upkeep.watermarks:sweep"),
+    "logs": StoreRow("commonplace.edit.forget.stores:sweep_logs", renewed=True),
+    "leftovers": StoreRow("commonplace.edit.forget.stores:sweep_leftovers"),
+    "requests": StoreRow("commonplace.edit.forget.requests:sweep", renewed=True),
+    "copies": StoreRow("commonplace.storage.erasing:sweep_versions", after_notes=False),
+    "vectors": StoreRow("commonplace.providers.cache:sweep_vectors", after_notes=False),
 }
 # No functions: what `erase` itself brings up to the notes, or writes.
 MODULES = {"index": "commonplace.index.sqlite.forget", "intents": "commonplace.edit.forget.journal"}

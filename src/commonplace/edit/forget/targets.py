@@ -177,7 +177,7 @@ class Targets:
 
     def edit(self, path: str, data: bytes) -> bytes | None:
         """Return the bytes of a note without it; None where no note is left."""
-        rest = cut(Page.read(data, path), self)
+        rest = cut(CutNote.read(data, path), self)
         return rest.data if rest else data
 
     def overlaps(self, other: Targets) -> bool:
@@ -210,7 +210,7 @@ def read(basis: bytes) -> Targets:
 # --- a note without it ----------------------------------------------------------------------------------
 
 
-class Page(Document):
+class CutNote(Document):
     """A note whose lines are cut: where they stand, what is shown of them, what they belong to."""
 
     def shown(self, first: int, last: int) -> str:
@@ -314,7 +314,7 @@ class Cut(NamedTuple):
         return self.edit.document.note.lines[line - 1] if line else ""
 
 
-def cut(page: Page, targets: Targets) -> Cut | None:
+def cut(page: CutNote, targets: Targets) -> Cut | None:
     """Return a note without the targets, None if it has no match."""
     if targets.owns(page.path):
         last = len(page.lines)
@@ -333,7 +333,7 @@ def cut(page: Page, targets: Targets) -> Cut | None:
     return Cut(after, tuple([one for one in runs if one.text.strip()] or runs), lines, edit, stated)
 
 
-def _whole(page: Page, targets: Targets) -> set[int]:
+def _whole(page: CutNote, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
     for statement in _of_sessions(page, targets):
@@ -344,7 +344,7 @@ def _whole(page: Page, targets: Targets) -> set[int]:
     return page.whole(lines) if lines else lines
 
 
-def _of_sessions(page: Page, targets: Targets) -> Iterator[Statement]:
+def _of_sessions(page: CutNote, targets: Targets) -> Iterator[Statement]:
     """Yield the statements of forgotten sessions, told by any of their comments."""
     if targets.sessions and "session" in page.text:
         for first, _ in _naming(page, targets):
@@ -353,14 +353,14 @@ def _of_sessions(page: Page, targets: Targets) -> Iterator[Statement]:
         yield from (one for one in page.stated if one.said.get("session") in targets.comment_names)
 
 
-def _naming(page: Page, targets: Targets) -> Iterator[tuple[int, int]]:
+def _naming(page: CutNote, targets: Targets) -> Iterator[tuple[int, int]]:
     """Where comments stand that name a session by its id, whatever else they say."""
     for comment in comments.each(page.text) if targets.sessions else ():
         if any(mention["id"] for mention in targets.mentions.finditer(comment[0])):
             yield comment.span()
 
 
-def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
+def _numbers(page: CutNote, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
     """The lines on which some places of the text stand."""
     for first, last in spans:
         yield from range(page.line_at(first), page.line_at(max(first, last - 1)) + 1)
@@ -369,7 +369,7 @@ def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
 # --- words cut out --------------------------------------------------------------------------------------
 
 
-def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
+def _parts(page: CutNote, targets: Targets, lines: set[int]) -> dict[int, str]:
     """Return the lines that lose words; those left without words are added to `lines`."""
     changed = _shorter_lists(page, targets, lines)
     for number, pieces in _pieces(page, targets, lines).items():
@@ -390,7 +390,7 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     return {number: line for number, line in changed.items() if number not in lines}
 
 
-def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int, str]]]:
+def _pieces(page: CutNote, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int, str]]]:
     """Return what goes from lines that stay: places in the line, and what stands there instead."""
     said = "\n".join((*targets.texts, *targets.sentences))
     words = chain.from_iterable(_words(page.text, *span, said) for span in _spans(page, targets, lines))
@@ -408,7 +408,7 @@ def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tup
     return pieces
 
 
-def _spans(page: Page, targets: Targets, lines: set[int]) -> list[tuple[int, int]]:
+def _spans(page: CutNote, targets: Targets, lines: set[int]) -> list[tuple[int, int]]:
     """Where the words stand that are cut out, in lines that stay: places in the text."""
     spans: set[tuple[int, int]] = set()
     for before, behind in pairwise([0, *sorted(lines), len(page.lines) + 1]):
@@ -434,7 +434,7 @@ def _words(text: str, first: int, last: int, said: str) -> Iterator[tuple[int, i
         first = max(first, high)
 
 
-def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
+def _shorter_lists(page: CutNote, targets: Targets, lines: set[int]) -> dict[int, str]:
     """Return lists of front matter without the elements that mention it; an empty list goes."""
     shorter: dict[int, str] = {}
     for number in range(*(page.front_matter or (0, 0))):
@@ -449,7 +449,7 @@ def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, s
     return shorter
 
 
-def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
+def _settle(page: CutNote, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide whether a statement goes, leaves its mark for nested ones, or keeps its lines."""
     own = range(statement.first, statement.last + 1)
     texts = [struck.EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
@@ -465,7 +465,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
         changed[statement.first] = statement.item.rstrip()
 
 
-def _silent(page: Page, number: int, line: str) -> set[int]:
+def _silent(page: CutNote, number: int, line: str) -> set[int]:
     """Return the lines that go with a line outside of statements that has no words left."""
     is_code = page.in_front(number) or page.fence(number) is not None
     if line.strip(f" -\t{GAP}") if is_code else any(map(str.isalnum, line)):
@@ -474,7 +474,7 @@ def _silent(page: Page, number: int, line: str) -> set[int]:
     return {number, number + 1} if number in page.titles and not atx(page.bare[number - 1]) else {number}
 
 
-def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:
+def _gone(page: CutNote, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:
     """Yield the removed runs of lines and the lines that lose words, redacted."""
     runs: list[tuple[int, int, bool]] = []  # first and last line, and whether they go whole
     for number in sorted({*lines, *changed}):

@@ -8,7 +8,7 @@ from time import time_ns
 
 from commonplace.config.credentials import Secret
 from commonplace.index import full_text, rules
-from commonplace.index.postgres.server import TABLES, Server
+from commonplace.index.postgres.server import TABLES, PostgresServer
 from commonplace.index.postgres.sql import PostgresQuery
 from commonplace.index.postgres.vectors import PostgresVectors
 from commonplace.index.sql import Meta, Query, SqlIndex
@@ -31,7 +31,7 @@ class _Meta(Meta):
         super().__setitem__(key, b"t" + value.encode() if isinstance(value, str) else b"b" + value)
 
 
-class PostgresIndex(Server, SqlIndex):
+class PostgresIndex(PostgresServer, SqlIndex):
     """The index of a workspace in a database, see `index.base.Index`."""
 
     readonly = False

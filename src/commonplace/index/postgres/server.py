@@ -64,7 +64,7 @@ _PLACES = re.compile(
 )
 
 
-class Server:
+class PostgresServer:
     """One connection, one statement at a time; safe to share between threads."""
 
     def __init__(self, url: str, workspace: str, key: Secret) -> None:

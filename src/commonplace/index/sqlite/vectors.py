@@ -38,7 +38,7 @@ _MOST_MASKS = 16  # scopes whose rows are remembered until a change
 _MOST_TOUCHED = 10_000  # passages in the table `touched`; a reader that missed more reads all vectors
 
 
-class _Loaded(NamedTuple):
+class _LoadedMatrix(NamedTuple):
     """The matrix of a version of the file, with the changes in `touched` up to `seq`, and its masks."""
 
     version: int
@@ -56,7 +56,7 @@ class SqliteVectors(SqlVectors):
         self.file: Any = index  # a SqliteIndex, whose module needs this one
         self._extension: bool | None = None
         self._asked = 0
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedMatrix | None = None
 
     def log_change(self, passages: Iterable[int]) -> None:
         """Note the passages whose vectors change, for those who hold them in memory; 0 stands for all."""
@@ -127,7 +127,7 @@ class SqliteVectors(SqlVectors):
 
     # --- the matrix ---------------------------------------------------------------------------------
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _LoadedMatrix:
         """Return the vectors of all passages, as fresh as the file."""
         version, before = self.file.version, self._loaded
         if before is not None and before.version == version:
@@ -135,12 +135,12 @@ class SqliteVectors(SqlVectors):
         seq = int(self.file.rows("SELECT coalesce(max(seq), 0) FROM touched")[0][0])
         matrix = self._renewed(before) if before is not None else None
         self._loaded = before = None  # before all is read again: two matrices are the peak of memory
-        loaded = _Loaded(version, seq, matrix or self._read(), {})
+        loaded = _LoadedMatrix(version, seq, matrix or self._read(), {})
         if self.file.connection.txn_state("main") != apsw.SQLITE_TXN_WRITE:  # else it may be rolled back
             self._loaded = loaded
         return loaded
 
-    def _renewed(self, loaded: _Loaded) -> Matrix | None:
+    def _renewed(self, loaded: _LoadedMatrix) -> Matrix | None:
         """Return a matrix with the changes since it was loaded; None where these are not known, or many."""
         import numpy as np
 
@@ -175,7 +175,7 @@ class SqliteVectors(SqlVectors):
             vectors += b"".join([row[1] for row in rows])
         return Matrix(np.array(ids, np.int64), np.frombuffer(vectors, np.int8).reshape(len(ids), width))
 
-    def _mask(self, loaded: _Loaded, scope: Scope, struck: bool) -> NDArray[np.bool_] | None:
+    def _mask(self, loaded: _LoadedMatrix, scope: Scope, struck: bool) -> NDArray[np.bool_] | None:
         """Return the rows of the matrix that a question covers, (n,) bool; None for all."""
         import numpy as np
 

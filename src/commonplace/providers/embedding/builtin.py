@@ -48,7 +48,7 @@ OUTPUT = "sentence_embedding"
 LAYER = "encoder.layer.2"  # the output that gives the words
 
 
-class _Loaded(NamedTuple):
+class _LoadedModel(NamedTuple):
     session: Any
     tokenizer: Tokenizer
 
@@ -168,7 +168,7 @@ def load(spec: Spec) -> BuiltinEmbedder:
     return BuiltinEmbedder()
 
 
-def _load(folder: Path) -> _Loaded:
+def _load(folder: Path) -> _LoadedModel:
     """Open the model. Raises ProviderError."""
     session = runtime.session("builtin", folder / MODEL)
-    return _Loaded(session, runtime.tokenizer("builtin", folder / TOKENIZER))
+    return _LoadedModel(session, runtime.tokenizer("builtin", folder / TOKENIZER))

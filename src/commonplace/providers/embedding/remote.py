@@ -22,8 +22,8 @@ from commonplace.providers.catalog import EMBEDDERS, Spec
 from commonplace.providers.costs import NANO
 from commonplace.providers.embedding.base import Kind, quantize
 from commonplace.providers.embedding.base import unit_rows as unpack
-from commonplace.providers.guard import Call as Watched
 from commonplace.providers.guard import Guard, Watcher, unwatched
+from commonplace.providers.guard import ModelCall as Watched
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

@@ -9,7 +9,7 @@ from commonplace.edit.forget import requests
 from commonplace.redaction.redact import public
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import Operation, OperationCall
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 from commonplace.storage import journal as runs
 from commonplace.types import Cited, Erasure, Run
@@ -22,7 +22,7 @@ _ALL = message("run.all", "/api/runs lists them")
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
-def _waiting(call: Call) -> object:
+def _waiting(call: OperationCall) -> object:
     from commonplace.edit.forget import journal, requests
 
     workspace = call.memory.workspace
@@ -32,12 +32,12 @@ def _waiting(call: Call) -> object:
     return {"requests": requests.listed(workspace), "unfinished": unfinished, "entries": entries}
 
 
-def _refuse(call: Call) -> object:
+def _refuse(call: OperationCall) -> object:
     requests.remove(call.memory.workspace, requests.find(call.memory.workspace, call.values["request"]))
     return {"refused": True}
 
 
-def _resume(call: Call) -> object:
+def _resume(call: OperationCall) -> object:
     from commonplace.edit.forget import journal
 
     if not journal.pending(call.memory.workspace):
@@ -51,7 +51,7 @@ FORGETTING = (
         "List what agents ask to have forgotten, what they wrote that waits, and what was killed.",
         _waiting,
         answer(
-            requests=listed(schema.of(requests.Request)),
+            requests=listed(schema.of(requests.ForgetRequest)),
             entries=listed(schema.of(Cited), "What agents wrote and what waits for the owner."),
             unfinished=listed(text(), "What was begun and is not all forgotten, in the words of who asked."),
         ),
@@ -72,14 +72,14 @@ FORGETTING = (
 # --- the log of changes ---------------------------------------------------------------------------------
 
 
-def _actions(call: Call) -> object:
+def _actions(call: OperationCall) -> object:
     found = [one for one in every() if "page" in one.doors and not (call.agent and one.owner)]
     return [
         {name: getattr(one, name) for name in ("name", "about", "path", "final", "body")} for one in found
     ]
 
 
-def _run(call: Call) -> object:
+def _run(call: OperationCall) -> object:
     from commonplace.storage import undo as undoing
 
     workspace = call.memory.workspace

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from commonplace.base import paths
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import Operation, OperationCall
 from commonplace.servers.api.schema import answer, flag, listed, text
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LIST = "commonplace install --list"
 
 
-def _clients(call: Call) -> object:
+def _clients(call: OperationCall) -> object:
     from commonplace.clients import installing
     from commonplace.clients.table import TARGETS
 
@@ -40,7 +40,7 @@ def _clients(call: Call) -> object:
     }
 
 
-def _place(call: Call, one: Any) -> dict[str, object]:  # noqa: ANN401 - a `Standing`
+def _place(call: OperationCall, one: Any) -> dict[str, object]:  # noqa: ANN401 - a `Standing`
     """Return the place of our entry, and the other workspaces that it leads to."""
     root = os.path.realpath(call.memory.workspace.root)
     folders = {argv[argv.index("-w") + 1] for argv in one.ours.values() if "-w" in argv[:-1]}

@@ -9,12 +9,12 @@ from commonplace.actions.incoming import PATH, place
 from commonplace.base.errors import UnknownCollection
 from commonplace.config.collections import WEIGHTS
 from commonplace.servers.api import schema
-from commonplace.servers.api.operations import Call, Operation, Reply
+from commonplace.servers.api.operations import Operation, OperationCall, Reply
 from commonplace.servers.api.schema import flag, listed, record, text
 from commonplace.types import CollectionInfo, SyncReport
 
 
-def _changed(call: Call, name: str) -> CollectionInfo:
+def _changed(call: OperationCall, name: str) -> CollectionInfo:
     """A collection by the settings as they are now. Raises UnknownCollection."""
     known = {one.name: one for one in _reopened(call)}
     if name not in known:  # it was removed meanwhile
@@ -22,25 +22,25 @@ def _changed(call: Call, name: str) -> CollectionInfo:
     return known[name]
 
 
-def _reopened(call: Call) -> Sequence[CollectionInfo]:
+def _reopened(call: OperationCall) -> Sequence[CollectionInfo]:
     assert call.reopen is not None
     return call.reopen().status().collections
 
 
-def _add(call: Call) -> object:
+def _add(call: OperationCall) -> object:
     values, root = call.values, call.memory.workspace.root
     path = place(call.memory, values["path"])
     added = config.add_collection(root, values.get("name"), path, weight=values.get("weight"))
     return Reply(_changed(call, added.name), 201)
 
 
-def _include(call: Call) -> object:
+def _include(call: OperationCall) -> object:
     name = call.values["name"]
     config.set_collection(call.memory.workspace.root, name, by_default=call.values["include_by_default"])
     return _changed(call, name)
 
 
-def _remove(call: Call) -> object:
+def _remove(call: OperationCall) -> object:
     config.remove_collection(call.memory.workspace.root, call.values["name"])
     return _reopened(call)
 

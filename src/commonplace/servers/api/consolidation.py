@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import CODE, PREVIEW_AGAIN, Call, Operation
+from commonplace.servers.api.operations import CODE, PREVIEW_AGAIN, Operation, OperationCall
 from commonplace.servers.api.schema import answer, flag, listed, number, record, text
 
 if TYPE_CHECKING:
     from commonplace.upkeep.consolidation.checks import Accepted
-    from commonplace.upkeep.consolidation.page import Entry
+    from commonplace.upkeep.consolidation.page import MemoryEntry
     from commonplace.upkeep.consolidation.run import Consolidation
     from commonplace.upkeep.consolidation.sources import Source
 
 _MOST_LINES = 1000
 
 
-def _propose(call: Call) -> object:
+def _propose(call: OperationCall) -> object:
     from commonplace.providers import opening
     from commonplace.upkeep.consolidation import consolidate
 
@@ -29,7 +29,7 @@ def _propose(call: Call) -> object:
     return {**_shown(proposed), "planned": llm is not None, "preview": code}
 
 
-def _accept(call: Call) -> object:
+def _accept(call: OperationCall) -> object:
     from commonplace.upkeep.consolidation.run import accept
 
     proposed = call.redeem("consolidate")
@@ -41,7 +41,7 @@ def _accept(call: Call) -> object:
     return {**_shown(done), "run": done.run.id if done.run else ""}
 
 
-def _reject(call: Call) -> object:
+def _reject(call: OperationCall) -> object:
     call.redeem("consolidate")
     return {"rejected": True}
 
@@ -83,7 +83,7 @@ def _line(item: Accepted) -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, str]:
+def _entry(entry: MemoryEntry) -> dict[str, str]:
     return {"citation": entry.statement.citation, "text": entry.text}
 
 

@@ -15,7 +15,7 @@ from commonplace.base.paths import MEMORY_FILE, MEMORY_FOLDER
 from commonplace.base.root import is_hidden
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation, Reply
+from commonplace.servers.api.operations import Operation, OperationCall, Reply
 from commonplace.servers.api.schema import answer, flag, listed, record, text
 from commonplace.types import About, Written, cite
 
@@ -28,7 +28,7 @@ SOURCE = answer(
 )
 
 
-def _remember(call: Call) -> object:
+def _remember(call: OperationCall) -> object:
     values = call.values
     written = call.memory.remember(
         values["text"], provenance=call.provenance,
@@ -37,7 +37,7 @@ def _remember(call: Call) -> object:
     return Reply(written, 201)
 
 
-def _source(call: Call) -> object:
+def _source(call: OperationCall) -> object:
     """Show a note to who edits it."""
     from commonplace.agent import files
 
@@ -48,7 +48,7 @@ def _source(call: Call) -> object:
     return _version(place, shown)
 
 
-def _edit(call: Call) -> object:
+def _edit(call: OperationCall) -> object:
     """Replace a note that is still as it was read, or make one that is not there."""
     from commonplace.agent import files
     from commonplace.redaction.masks import MarkLost
@@ -83,7 +83,7 @@ def _edit(call: Call) -> object:
     return _version(place, edited.text, edited.run.id if edited.run else "")
 
 
-def _links(call: Call) -> object:
+def _links(call: OperationCall) -> object:
     """Find the lines that link to a note by its name: `[[Name]]`, `[text](folder/Name.md)`."""
     from commonplace.edit.resolve import Corpus
     from commonplace.storage import transaction
@@ -120,7 +120,7 @@ def _etag(header: str) -> str:
     return header.strip().removeprefix('"').removesuffix('"') if header.strip() != "*" else ""
 
 
-def _place(call: Call) -> str:
+def _place(call: OperationCall) -> str:
     """The path of a note that may be edited. Raises OutsideRoots, AccessDenied, NoteNotFound."""
     from commonplace.memory import beside
 

@@ -37,7 +37,7 @@ class Reply(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperationCall:
     """A request as an operation gets it: its values fit their schema, and `headers` are those it declares.
 
     `agent` is who the server was started for, empty for the owner. `examine` examines the whole installation,
@@ -106,7 +106,7 @@ class Operation:
     path: str
     name: str
     about: str
-    run: Callable[[Call], object]
+    run: Callable[[OperationCall], object]
     answer: Schema
     query: Mapping[str, Schema] = field(default_factory=dict)
     body: Schema | None = None
@@ -147,13 +147,13 @@ def pair(action: actions.Action) -> tuple[Operation, Operation]:
     return first, then
 
 
-def _preview(action: actions.Action, call: Call) -> object:
+def _preview(action: actions.Action, call: OperationCall) -> object:
     now = datetime.now().astimezone()  # of what is shown and of what is written
     shown = action.show(actions.Call(call.memory, call.values, call.provenance, now))
     return {**to_data(shown.outcome), "preview": call.offer(action.name, shown.carry) if shown.carry else ""}
 
 
-def _carry_out(action: actions.Action, call: Call) -> object:
+def _carry_out(action: actions.Action, call: OperationCall) -> object:
     done = call.redeem(action.name)()
     if action.final:
         call.previews.clear()  # which may hold the words

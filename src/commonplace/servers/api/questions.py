@@ -11,7 +11,7 @@ from commonplace.base import clock
 from commonplace.memory import draft, listing, picture, question_words
 from commonplace.providers import costs
 from commonplace.servers.api import schema
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import Operation, OperationCall
 from commonplace.servers.api.schema import answer, flag, listed, number, text
 from commonplace.types import Excerpt, Finding, NoteInfo, Recall, SearchResult, Status, Timeline, Turn, Usage
 from commonplace.types.data import to_data
@@ -40,7 +40,7 @@ def _hit(**more: schema.Schema) -> schema.Schema:
 # --- searches -------------------------------------------------------------------------------------------
 
 
-def _search(call: Call) -> object:
+def _search(call: OperationCall) -> object:
     from commonplace.render.hits import to_data
 
     values = call.values
@@ -55,7 +55,7 @@ def _search(call: Call) -> object:
     return {**shown, "words": words, "hits": [to_data(hit, explain=True) for hit in result.hits]}
 
 
-def _recall(call: Call) -> object:
+def _recall(call: OperationCall) -> object:
     from commonplace.render.reports import recall_data
 
     return recall_data(
@@ -101,14 +101,14 @@ SEARCHES = (
 # --- notes and days -------------------------------------------------------------------------------------
 
 
-def _picture(call: Call) -> object:
+def _picture(call: OperationCall) -> object:
     import base64
 
     kind, data = picture(call.memory, call.values["note"], call.values["name"])
     return {"type": kind, "data": base64.b64encode(data).decode()}
 
 
-def _notes(call: Call) -> object:
+def _notes(call: OperationCall) -> object:
     notes, warnings = listing(call.memory, call.values.get("under", ""))
     most = call.values.get("limit", _MOST_NOTES)
     newest = sorted(notes, key=lambda one: one.date or "", reverse=True) if "newest" in call.values else notes
@@ -156,7 +156,7 @@ NOTES = (
 # --- sessions -------------------------------------------------------------------------------------------
 
 
-def _sessions(call: Call) -> object:
+def _sessions(call: OperationCall) -> object:
     most = call.values.get("limit", _MOST_NOTES)
     return [
         to_data(one) | {"written": datetime.fromtimestamp(one.written).isoformat(timespec="minutes")}
@@ -164,7 +164,7 @@ def _sessions(call: Call) -> object:
     ]
 
 
-def _session(call: Call) -> object:
+def _session(call: OperationCall) -> object:
     messages = following.read(call.memory, call.values["id"], call.values.get("last", 500))
     return [{"line": one.line, **to_data(one.turn)} for one in messages]
 
@@ -187,7 +187,7 @@ SESSIONS = (
 # --- the state of it ------------------------------------------------------------------------------------
 
 
-def _costs(call: Call) -> object:
+def _costs(call: OperationCall) -> object:
     from datetime import date, timedelta
 
     days = call.values.get("days")
@@ -196,7 +196,7 @@ def _costs(call: Call) -> object:
     return [row._asdict() for row in ledger.costs(call.values.get("by", "day"), since)]
 
 
-def _health(call: Call) -> object:
+def _health(call: OperationCall) -> object:
     findings = list(call.examine(call.values.get("online", False)))
     counts = {state: sum(one.state == state for one in findings) for state in _STATES}
     return {"ok": not counts["wrong"], "counts": counts, "findings": findings}
@@ -206,7 +206,7 @@ _STATES: tuple[State, ...] = ("ok", "warning", "wrong", "skipped")
 _DAYS = number(1, 36_500, "The last days, today included.")
 
 
-def _caller(call: Call) -> object:
+def _caller(call: OperationCall) -> object:
     writes = call.memory.workspace.reader is None
     return {"agent": call.agent, "owner": not call.agent, "writes": writes, "reaches": call.reaches}
 

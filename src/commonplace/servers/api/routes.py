@@ -36,7 +36,7 @@ from commonplace.servers.api import (
     visits,
 )
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Examine, Operation, Reply, pair
+from commonplace.servers.api.operations import Examine, Operation, OperationCall, Reply, pair
 from commonplace.servers.api.schema import Schema, record
 from commonplace.servers.methods import LANE, WRITES, Service
 from commonplace.servers.protocol import Refusal, decode, encode
@@ -111,7 +111,7 @@ class _Api:
         self, operation: Operation, values: Mapping[str, Any], headers: Mapping[str, str], request: Request
     ) -> Response:
         """Answer a request that fits its row, as long as the client is there to take it."""
-        job, is_own = http.Job(), bool(request.scope.get(guard.OWN))
+        job, is_own = http.PendingAnswer(), bool(request.scope.get(guard.OWN))
         is_from_page = is_own_page(request.headers)
 
         def work() -> Response:
@@ -151,7 +151,7 @@ class _Api:
                 if operation.writes:
                     memory.workspace.check_writable()
                 reaches = is_own and not service.agent and memory.workspace.reader is None
-                call = Call(
+                call = OperationCall(
                     memory, values, self._previews, headers, service.agent, self._examine, reaches,
                     service.reopen, self._visitors, is_from_page,
                 )  # fmt: skip

@@ -7,7 +7,7 @@ import base64
 from commonplace.imports import kinds
 from commonplace.servers.api import schema
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation
+from commonplace.servers.api.operations import Operation, OperationCall
 from commonplace.servers.api.schema import answer, flag, listed, text
 from commonplace.types import FileFailure
 
@@ -15,7 +15,7 @@ _EXPORT = "commonplace export --to FILE"
 _FORMS = ("md", "json", "zip")
 
 
-def _export(call: Call) -> object:
+def _export(call: OperationCall) -> object:
     from commonplace.upkeep import export as exporting
 
     form, private = call.values["form"], call.values.get("private", False)

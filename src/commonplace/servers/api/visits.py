@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from commonplace.base.messages import message
 from commonplace.servers.api.errors import Refused
-from commonplace.servers.api.operations import Call, Operation, Reply
+from commonplace.servers.api.operations import Operation, OperationCall, Reply
 from commonplace.servers.api.schema import answer, record, text
 from commonplace.servers.visitors import CODE_S, KEY, VISIT_S
 
 VISITS = "/api/visits"
 
 
-def _make(call: Call) -> object:
+def _make(call: OperationCall) -> object:
     """Make a code; programs of the user send the server's key as well."""
     return {"code": call.visitors.code(call.headers.get(KEY, "")), "expires_s": CODE_S}
 
 
-def _enter(call: Call) -> object:
+def _enter(call: OperationCall) -> object:
     if not call.is_from_page:
         raise Refused(403, "only a page of this server exchanges a code")
     visit = call.visitors.enter(call.values["code"])

@@ -24,7 +24,7 @@ from commonplace.redaction.redact import MARK, redact, strip_private
 from commonplace.upkeep import prose
 from commonplace.upkeep.consolidation import evidence, plan
 from commonplace.upkeep.consolidation.evidence import Said
-from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.page import MemoryEntry, Page
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.consolidation.sources import Source
 from commonplace.upkeep.consolidation.verify import Question, Verdict
@@ -74,7 +74,7 @@ class Accepted:
 
     operation: Operation
     sources: tuple[Source, ...] = ()
-    targets: tuple[Entry, ...] = ()
+    targets: tuple[MemoryEntry, ...] = ()
     section: str = ""
     text: str = ""
     until: str = ""
@@ -97,9 +97,9 @@ class Ground:
     """
 
     page: Page
-    targets: Mapping[str, Entry]
+    targets: Mapping[str, MemoryEntry]
     sources: Mapping[str, Source]
-    archived: Sequence[Entry]
+    archived: Sequence[MemoryEntry]
     today: date
     language: prose.Language
     verdicts: Mapping[Question, Verdict] | None = None
@@ -113,7 +113,7 @@ class _Refused(Exception):
 class _Standing:
     """The state while operations are accepted one by one; `left`: how many more entries may be touched."""
 
-    entries: list[Entry]
+    entries: list[MemoryEntry]
     left: int
     touched: set[int] = field(default_factory=set)
 
@@ -124,7 +124,7 @@ class _Standing:
         self.entries = [e for e in self.entries if not (e.label and e.statement.first in self.touched)]
         if item.text:
             first = item.targets[0] if item.targets else item.sources[0]
-            self.entries.append(Entry("", first.statement, item.text, item.section))
+            self.entries.append(MemoryEntry("", first.statement, item.text, item.section))
 
 
 def check(operations: Sequence[Operation], ground: Ground) -> Checked:
@@ -185,7 +185,7 @@ def _checked(operation: Operation, ground: Ground, standing: _Standing, asked: l
 
 def _looked_up(
     operation: Operation, ground: Ground, touched: set[int]
-) -> tuple[tuple[Source, ...], tuple[Entry, ...]]:
+) -> tuple[tuple[Source, ...], tuple[MemoryEntry, ...]]:
     """The sources and entries that the labels of an operation name, which it may touch."""
     for label in operation.sources:
         if label not in ground.sources:
@@ -288,7 +288,9 @@ def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdi
 # --- the text of an entry -----------------------------------------------------------------------------------
 
 
-def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
+def _stated(
+    item: Accepted, ground: Ground, standing: Sequence[MemoryEntry], asked: list[Question]
+) -> Accepted:
     """Check a text for MEMORY.md, and write its days in full."""
     said = tuple(source.said for source in item.sources)
     is_whole = any(evidence.opens(item.text, one) for one in said)
@@ -351,7 +353,7 @@ def _check_replaced(item: Accepted) -> None:
         raise _Refused(f"leaves open what it replaces ({min(doubts)})")
 
 
-def _is_older(sources: Sequence[Source], target: Entry) -> bool:
+def _is_older(sources: Sequence[Source], target: MemoryEntry) -> bool:
     """Return True if no source is later than an entry: by the day, and within a note by the line."""
     known = [parse_reference(label) for label in comments.sources(target.statement.said)]
     last = max((one.first for one in known if metadata.date_of(one.path) == target.since), default=0)
@@ -374,7 +376,7 @@ def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
             raise _Refused(message("refused.loses", "loses what {label} says", label=target.label))
 
 
-def _is_kept(text: str, others: Iterable[Entry | Accepted]) -> bool:
+def _is_kept(text: str, others: Iterable[MemoryEntry | Accepted]) -> bool:
     """Tell whether every sentence of a text is a sentence of one of the others."""
     known = {one for other in others for one in evidence.whole_sentences(other.text)}
     return known.issuperset(evidence.whole_sentences(text))
@@ -403,7 +405,7 @@ def _are_two(exposed: Sequence[Source]) -> bool:
     return any(day < later and (not name or name != other) for day, name in said for later, other in said)
 
 
-def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> None:
+def _check_new(item: Accepted, ground: Ground, standing: Sequence[MemoryEntry]) -> None:
     """Refuse text that an entry, another operation, or a struck or archived line has already."""
     text = item.text
     own = {target.statement.first for target in item.targets}
@@ -435,13 +437,13 @@ def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
         raise _Refused(message("refused.archived", "stands in the archive"))
 
 
-def _is_gone(entry: Entry, text: str, newest: str) -> bool:
+def _is_gone(entry: MemoryEntry, text: str, newest: str) -> bool:
     """Tell whether a struck or archived entry says a text, and no source is newer than its end."""
     until = entry.statement.said.get("until", "") if entry.statement.struck else ""
     return not "" < until < newest and evidence.says(entry.text, text)
 
 
-def _check_values(text: str, entries: Iterable[Entry]) -> None:
+def _check_values(text: str, entries: Iterable[MemoryEntry]) -> None:
     """Refuse to add the words of an entry with another number or day: one of the two would be wrong."""
     mine = evidence.facts(text)
     for entry in entries if mine.measured else ():

@@ -18,7 +18,7 @@ from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.types import Statement, cite
 from commonplace.upkeep.consolidation import page as pages
 from commonplace.upkeep.consolidation.checks import Accepted
-from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.page import MemoryEntry, Page
 from commonplace.upkeep.consolidation.sources import Moves
 
 ARCHIVE = "memory/archive.md"
@@ -204,7 +204,7 @@ def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
         _archive(draft, entry, page.sections.get(entry.section))
 
 
-def _least(page: Page, new: set[str]) -> list[Entry]:
+def _least(page: Page, new: set[str]) -> list[MemoryEntry]:
     """The entries that may go, in their order: struck ones, the oldest first, then generated ones by worth.
 
     The owner's own words stay, and what is pinned, partly hidden or has entries of its own.
@@ -215,11 +215,11 @@ def _least(page: Page, new: set[str]) -> list[Entry]:
     return sorted(struck, key=lambda entry: entry.statement.said.get("until", "")) + sorted(made, key=_worth)
 
 
-def _worth(entry: Entry) -> tuple[int, str]:
+def _worth(entry: MemoryEntry) -> tuple[int, str]:
     return int(entry.statement.said.get("importance", "5")), entry.since
 
 
-def _archive(draft: Draft, entry: Entry, heading: str | None) -> None:
+def _archive(draft: Draft, entry: MemoryEntry, heading: str | None) -> None:
     """Move the lines of an entry, with their comments, under the same heading of the archive."""
     first = draft.line(entry.statement.first)
     lines = range(first, first + entry.statement.end - entry.statement.first + 1)

@@ -18,7 +18,7 @@ _UNDECODED = re.compile("[\ud800-\udfff]")  # an undecodable byte, as `Document`
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """An entry: its label (M1, M2 …; empty if struck, nested or unlisted), its one-line text, its section.
 
     Text and section are legible: undecodable bytes of the file are U+FFFD in them.
@@ -63,12 +63,12 @@ class Entry:
 class Page:
     """A file of entries: its sections by their plain titles, as the file writes them, and what is pinned."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
     sections: Mapping[str, str]
     pinned: frozenset[str] = frozenset()
 
     @property
-    def labelled(self) -> list[Entry]:
+    def labelled(self) -> list[MemoryEntry]:
         """The entries that a plan may name."""
         return [entry for entry in self.entries if entry.label]
 
@@ -78,7 +78,7 @@ def read(text: str, path: str) -> Page:
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     note = parse(plain, path)
     raw = plain.split("\n")
-    entries: list[Entry] = []
+    entries: list[MemoryEntry] = []
     redacted = [0, *accumulate(MARK in line for line in note.lines)]  # how many lines up to each are
     end = number = 0
     stated = statements.read(note)
@@ -97,7 +97,7 @@ def read(text: str, path: str) -> Page:
         section = _legible(statement.headings[-1]) if statement.headings else ""
         words = _legible(" ".join(statement.text.split()))
         pinned = statements.is_pinned(statement.said)
-        entries.append(Entry(label, statement, words, section, pinned, fixed, leads, nested))
+        entries.append(MemoryEntry(label, statement, words, section, pinned, fixed, leads, nested))
     return Page(tuple(entries), *_sections(note, raw))
 
 
@@ -171,10 +171,10 @@ def _open_parts(plain: str, path: str) -> Iterator[tuple[str, int]]:
             yield "the code fence of line {line} is never closed; close it first", fence.first
 
 
-def find_again(then: Page, now: Page) -> dict[str, Entry]:
+def find_again(then: Page, now: Page) -> dict[str, MemoryEntry]:
     """Return the present entries for the labels of an earlier page, matched by their words in order."""
     left = now.labelled
-    found: dict[str, Entry] = {}
+    found: dict[str, MemoryEntry] = {}
     for entry in then.labelled:
         said = entry.text, entry.section
         if same := next((other for other in left if (other.text, other.section) == said), None):

@@ -16,7 +16,7 @@ from commonplace.upkeep import dialogue, prose
 if TYPE_CHECKING:
     from commonplace.config.settings import Consolidate
     from commonplace.providers.llm.client import Client as Llm
-    from commonplace.upkeep.consolidation.page import Entry, Page
+    from commonplace.upkeep.consolidation.page import MemoryEntry, Page
     from commonplace.upkeep.consolidation.sources import Source
 
 PURPOSE = "consolidate"
@@ -59,7 +59,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlanPrompt:
     """A prompt for the model: the messages, the sources in them, and how many did not fit."""
 
     messages: tuple[Message, ...]
@@ -69,7 +69,7 @@ class Question:
 
 def question(
     page: Page, found: Sequence[Source], settings: Consolidate, now: datetime, days: str
-) -> Question:
+) -> PlanPrompt:
     """Put the entries and as many sources as fit into the prompt, the newest and most recalled first.
 
     The prompt names the time to the second, so that no plan is taken from the cache.
@@ -95,7 +95,7 @@ def question(
         headings.add(above)
         shown.append(source)
     shown.sort(key=lambda s: (s.day, s.statement.path, s.statement.first))
-    return Question(messages(shown), tuple(shown), len(found) - len(shown))
+    return PlanPrompt(messages(shown), tuple(shown), len(found) - len(shown))
 
 
 def language_of(page: Page, found: Sequence[Source]) -> prose.Language:
@@ -110,7 +110,7 @@ def sections(page: Page, language: prose.Language) -> list[str]:
     return [*there, *(title for title in SECTIONS[language] if title.casefold() not in known)]
 
 
-def entry_lines(entries: Iterable[Entry]) -> list[str]:
+def entry_lines(entries: Iterable[MemoryEntry]) -> list[str]:
     """Entries as a model is shown them: with their labels, and marked where no plan may touch them."""
     lines = []
     for entry in entries:
@@ -192,7 +192,7 @@ def ended(page: Page, today: date) -> list[Operation]:
     ]
 
 
-def is_over(entry: Entry, today: date) -> bool:
+def is_over(entry: MemoryEntry, today: date) -> bool:
     """Tell whether the last day that an entry names for itself has passed."""
     return entry.statement.said.get("valid-until", "9999-12-31") < today.isoformat()
 
@@ -201,7 +201,7 @@ def proposals(page: Page, today: date) -> list[Operation]:
     """Propose the ends of what is over, and merges of entries with the same words, in their order."""
     operations = ended(page, today)
     over = {operation.targets[0] for operation in operations}
-    groups: dict[object, list[Entry]] = {}
+    groups: dict[object, list[MemoryEntry]] = {}
     for entry in page.labelled:
         if entry.may_be_touched and entry.label not in over:
             said = compare.read(entry.text)

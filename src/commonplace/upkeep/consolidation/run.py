@@ -17,7 +17,7 @@ from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.consolidation import checks, compose, plan, sources, verify
 from commonplace.upkeep.consolidation import page as pages
 from commonplace.upkeep.consolidation.checks import Accepted, Checked, Ground, Rejection
-from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.page import MemoryEntry, Page
 from commonplace.upkeep.consolidation.plan import Operation
 from commonplace.upkeep.consolidation.sources import Orphan, Source
 from commonplace.upkeep.schedule import due
@@ -34,7 +34,7 @@ class Contradiction:
     """A statement of the notes and an entry that cannot both hold, which the plan leaves as they are."""
 
     source: Source
-    entry: Entry
+    entry: MemoryEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _write(
     return run
 
 
-def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = None) -> plan.Question:
+def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = None) -> plan.PlanPrompt:
     """Return the prompt for a model without calling it. Raises NoteUnreadable, OutsideRoots."""
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
@@ -234,7 +234,7 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Plan:
     return planned
 
 
-def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, today: date) -> None:
+def _ask(memory: Memory, llm: Llm, question: plan.PlanPrompt, planned: _Plan, today: date) -> None:
     """Ask for a plan, and have it verified."""
     settings = memory.settings.consolidate
     planned.operations = plan.ask(llm, question.messages, settings)

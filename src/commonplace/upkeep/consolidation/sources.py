@@ -29,7 +29,7 @@ from commonplace.types.notes import Note, Statement
 from commonplace.upkeep import prose, summaries
 from commonplace.upkeep.consolidation import evidence
 from commonplace.upkeep.consolidation.evidence import Said
-from commonplace.upkeep.consolidation.page import Entry
+from commonplace.upkeep.consolidation.page import MemoryEntry
 from commonplace.upkeep.labels import DASH, LABELS
 
 Read = Callable[[str], bytes | None]
@@ -269,12 +269,12 @@ def _is_derived(statement: Statement) -> bool:
 class Orphan:
     """A generated entry with a source that is gone, struck, or says something else now."""
 
-    entry: Entry
+    entry: MemoryEntry
     reference: str
     reason: str
 
 
-def check(entries: Sequence[Entry], read: Read) -> tuple[list[Orphan], Moves]:
+def check(entries: Sequence[MemoryEntry], read: Read) -> tuple[list[Orphan], Moves]:
     """Look up every source of the generated entries; return those without, and sources that were moved."""
     orphans: list[Orphan] = []
     moves: dict[int, dict[str, dict[int, int]]] = {}
@@ -303,7 +303,7 @@ def stated(path: str, read: Read) -> Sequence[Statement]:
     return statements.read(parse(decode(data), path)) if data is not None else ()
 
 
-def _where(entry: Entry, path: str, line: int, note: Sequence[Statement]) -> tuple[int, str]:
+def _where(entry: MemoryEntry, path: str, line: int, note: Sequence[Statement]) -> tuple[int, str]:
     """Return the line where a source of an entry stands now in its note; if it is lost, the reason.
 
     An entry that another was merged from is struck, and holds in it.

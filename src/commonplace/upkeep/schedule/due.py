@@ -117,7 +117,7 @@ def moment(text: str) -> datetime | None:
 
 def digest(workspace: paths.Workspace) -> str:
     """Return a digest of the paths, sizes and times of the daily notes; empty without daily notes."""
-    source = scan.Source("workspace", os.fspath(workspace.root), (f"{paths.MEMORY_FOLDER}/**/*.md",))
+    source = scan.CollectionFiles("workspace", os.fspath(workspace.root), (f"{paths.MEMORY_FOLDER}/**/*.md",))
     found = sorted(
         (state.path, state.size, state.mtime_ns)
         for state in scan.scan([source])
