@@ -40,6 +40,14 @@ def test_every_copy_is_struck_and_one_replacement_stands(memory: Memory, root: P
     assert (run.about.kind, run.about.title, run.about.why) == ("correct", "correct MEMORY.md#L5", "moved")
 
 
+def test_an_undo_restores_the_bytes(memory: Memory, root: Path) -> None:
+    before = notes(root)
+    memory.correct(OLD, NEW, now=NOW)
+    assert notes(root) != before
+    undo.undo(memory.workspace)
+    assert notes(root) == before
+
+
 def test_a_dry_run_writes_nothing(memory: Memory, root: Path) -> None:
     before = notes(root)
     planned = memory.correct(OLD, NEW, now=NOW, dry_run=True)

@@ -57,6 +57,23 @@ def test_what_the_editor_saved_over_goes_back_to_its_place(workspace: paths.Work
         assert overwritten.check(workspace) == []
 
 
+def test_lines_at_the_same_place_stand_below_each_other_and_in_their_section(
+    workspace: paths.Workspace,
+) -> None:
+    note = workspace.root / "MEMORY.md"
+    with (
+        opened(workspace) as memory,
+        Editing(workspace, note) as editing,
+    ):
+        memory.remember("The lamp is new.", long_term=True, section="House")
+        note.write_text(EDITED, "utf-8")
+        found, _ = editing.overwritten()
+        assert found is not None
+        text = found.merged.decode()
+        assert text.startswith(f"{EDITED}- The lamp is new.")
+        assert text.count("\n## House\n") == 1
+
+
 def test_what_was_forgotten_meanwhile_does_not_come_back_with_the_buffer(workspace: paths.Workspace) -> None:
     note = workspace.root / "MEMORY.md"
     with (
@@ -70,6 +87,19 @@ def test_what_was_forgotten_meanwhile_does_not_come_back_with_the_buffer(workspa
         assert "-- The gate is red." in found.diff
         assert editing.put_back(found) == 0
         assert note.read_text("utf-8") == EDITED.replace("- The gate is red.\n", "")
+
+
+def test_who_read_it_again_and_who_changed_nothing_is_asked_nothing(workspace: paths.Workspace) -> None:
+    note = workspace.root / "MEMORY.md"
+    with (
+        opened(workspace) as memory,
+        Editing(workspace, note) as editing,
+    ):
+        memory.remember("The lamp is new.", long_term=True, section="House")
+        note.write_text(note.read_text("utf-8").replace("White", "Green"), "utf-8")
+        assert editing.overwritten() == (None, [])
+    with Editing(workspace, note) as editing:
+        assert editing.overwritten() == (None, [])
 
 
 def test_what_no_look_saw_is_known_from_the_record_and_what_was_taken_out_stays_out(
@@ -167,3 +197,53 @@ def test_what_was_written_into_a_note_that_is_gone_is_offered_or_lies_in_a_copy(
                     note.unlink() if way == "link" else note.rmdir()
                     assert overwritten.put_back(workspace, copied[-1].note, [copied[-1]]) == (1, 0)
                     assert "- Oolong in winter." in note.read_text("utf-8")
+
+
+def test_what_is_saved_as_it_was_read_is_noticed_and_a_correction_is_not_doubled(
+    workspace: paths.Workspace,
+) -> None:
+    note = workspace.root / "MEMORY.md"
+    with opened(workspace) as memory, Editing(workspace, note) as editing:
+        memory.correct("The gate is red.", "The gate is blue.")
+        note.write_text(NOTE, "utf-8")
+        found, _ = editing.overwritten()
+        assert found is not None
+        assert editing.before == editing.after
+        note.write_text(NOTE.replace("\n", "\r\n"), "utf-8", newline="")
+        found, _ = editing.overwritten()
+        assert found is not None
+        lines = found.merged.decode().splitlines()
+        assert [line.partition(" <")[0] for line in lines if "gate" in line] == [
+            "- ~~The gate is red.~~",
+            "- The gate is blue.",
+        ]
+        assert {line for copy in found.copies for line in copy.lines()} >= set(lines[-2:])
+
+
+def test_a_note_that_was_deleted_or_moved_and_is_there_again_loses_and_doubles_nothing(
+    workspace: paths.Workspace,
+) -> None:
+    note, other = workspace.root / "MEMORY.md", workspace.root / "memory/else.md"
+    other.parent.mkdir()
+    with opened(workspace) as memory:
+        with Editing(workspace, note) as editing:
+            note.unlink()
+            memory.remember("Oolong in winter.", long_term=True, section="Tea")
+            note.write_text(EDITED, "utf-8")
+            found, _ = editing.overwritten()
+            assert found is not None
+            changed = [line[:20] for line in found.diff.splitlines() if line[:1] in "+-" and line[1:].strip()]
+            assert changed[2:] == ["+- Oolong in winter."]
+        with Editing(workspace, note) as editing:
+            memory.remember("The lamp is new.", long_term=True, section="House")
+            note.rename(other)
+            note.write_text(EDITED, "utf-8")
+            found, _ = editing.overwritten()
+            assert found is not None
+        with Editing(workspace, note) as editing:
+            memory.remember("Figs.", long_term=True, section="House")
+            note.unlink()
+            found, _ = editing.overwritten()
+            assert found is not None
+            assert editing.put_back(found) == 1
+            assert note.read_text("utf-8").split() == ["-", "Figs."]

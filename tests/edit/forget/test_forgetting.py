@@ -17,6 +17,9 @@ from commonplace import Memory, config
 from commonplace.base import database, paths
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.edit.forget import residue as scan
+from commonplace.edit.forget.targets import Targets
+from commonplace.index.sqlite import forget as index_forget
+from commonplace.index.sqlite import schema
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
@@ -662,3 +665,28 @@ def test_a_blank_line_is_named_as_well(memory: Memory) -> None:
     assert [place.citation for place in planned.places if place.where == "notes"] == ["MEMORY.md#L2"]
     memory.forget(planned)
     assert text(memory, "MEMORY.md").startswith("# Memory\n- Tea")
+
+
+def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    connection = schema.connect(os.fspath(path))
+    schema.create(connection, {})
+    made = "CREATE VIRTUAL TABLE {} USING fts5(body, content='', contentless_delete=1)"
+    connection.execute(made.format("new_fts"))
+    planted = "x(x) VALUES(1); ATTACH 'planted.db' AS y; --"  # as in a folder of somebody else's
+    connection.execute(made.format(database.quoted(planted)))
+    tables = database.full_text(connection)
+    assert {"passages_fts", "struck_fts", "new_fts", planted} == set(tables)
+    for table in map(database.quoted, tables):
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax')")
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
+        connection.execute(f"DELETE FROM {table} WHERE rowid = 1")
+    assert b"zorblax" in path.read_bytes() + path.with_name("index.sqlite-wal").read_bytes()
+    index_forget.rewrite(connection, path)
+    connection.close()
+    assert b"zorblax" not in path.read_bytes()
+    assert scan.of_file(path, scan.Forms(Targets(people=("Zorblax",)))) == 0
+    assert not Path("planted.db").exists()
+
+
+# --- what is left ---------------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ def test_a_transcript_goes_whole_and_says_so() -> None:
     assert (told.citation, told.text) == ("sessions/s1.jsonl", "(the whole session) we spoke of zinc")
 
 
+def test_bytes_that_are_no_text_are_no_trouble() -> None:
+    found = selection.offers("zinc", [hit("n.md", 1, 1)], lambda _: b"- zinc \xff\xfe\n")
+    assert [one.citation for one in found] == ["n.md#L1"]
+
+
 def test_what_stays_is_cited_where_it_stands(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     note = tmp_path / "memory" / "2026-02-13.md"
