@@ -128,7 +128,7 @@ class IndexWorker:
     # --- in the background --------------------------------------------------------------------------
 
     def _soon(self, work: Callable[[], object], in_s: float, within_s: float = 0.0) -> None:
-        """Have a part of the work done when it was not called for in a while, but within some seconds."""
+        """Do `work` after `in_s` seconds without another call, `within_s` seconds after the first at most."""
         now = time.monotonic()
         latest = self._latest.setdefault(work, now + max(in_s, within_s))
         self._background.put(work, min(in_s, latest - now), key=work)

@@ -52,7 +52,7 @@ Kind = Literal["embedding", "reranking", "llm"]
 
 
 class Use(NamedTuple):
-    """Usability of a provider here, with the reason and the remedy, a line each."""
+    """Whether a provider can be used on this machine, the reason and the remedy, a line each."""
 
     ready: bool
     state: str

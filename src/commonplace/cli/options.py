@@ -90,7 +90,7 @@ class Command(click.Command):
         return rest
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; `-word` may have been read as `-w ord`, a workspace that does not exist."""
+        """Run the command. For an unknown workspace, the error explains that `-word` was read as `-w ord`."""
         try:
             return super().invoke(ctx)
         except (WorkspaceNotFound, UnknownCollection) as error:

@@ -191,7 +191,7 @@ def _rules(languages: rules.Languages) -> tuple[tuple[tuple[Rule, re.Pattern[str
 
 @cache
 def _modules(languages: rules.Languages) -> tuple[Any, ...]:
-    """The modules of some languages for dates, each with `RULES`, `spellings` and maybe `BESIDE`."""
+    """Modules of languages for dates, each with `RULES`, `spellings`, `months` and maybe `BESIDE`."""
     return tuple(import_module(f"commonplace.language.dates_{name}") for name in languages)
 
 

@@ -68,7 +68,7 @@ class Relay:
     """One client, and the requests that are not answered yet."""
 
     def __init__(self, connect: Connect, agent: str, asked: Mapping[str, Any], *, sink: int) -> None:
-        """Write to the descriptor `sink`; for the others see `serve`."""
+        """`sink` is the file descriptor of the answers; `serve` describes the other parameters."""
         self._connect, self._agent, self._sink = connect, agent, sink
         self._headers = {
             "accept": "application/json, text/event-stream", "commonplace-asked": json.dumps(asked),

@@ -335,7 +335,7 @@ class Server(uvicorn.Server):
         idle_s: float | None = None,
         needed: Sequence[str] = (),
     ) -> None:
-        """`ready` is called once clients can connect, `close` ends what would be answered for ever.
+        """`ready` is called once clients can connect, `close` at the end, to close streams of events.
 
         It ends when a signal has come, after `idle_s` without a request, and once a `needed` path is gone.
         """

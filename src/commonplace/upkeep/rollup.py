@@ -72,9 +72,9 @@ class Daily(NamedTuple):
 
 
 class DayLines(NamedTuple):
-    """A day in its month: the line of its heading, the last line, and how far its body has moved.
+    """The place of a day in the note of its month: the lines of its heading and its end.
 
-    `body` are the lines of the daily note that stand there as a block.
+    `moved` is added to a line number of the daily note to get the line in the month; `body` are its lines.
     """
 
     heading: int

@@ -141,7 +141,7 @@ def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for b
 
 
 def _in_database(path: Path, blocks: Iterator[bytes], sought: Forms, *, rows: bool) -> int:
-    """Count what rows hold, and the words between the rows, which no row explains."""
+    """Count the sought words in the rows of a database, and those in its file that no row has."""
     near = {form for block in map(bytes.lower, blocks) for form in sought.long if form in block}
     count, own = 0, _OWN_WORDS if path.name == STATE else _DATED
     for texts in together(_texts(path)) if near or rows else ():

@@ -370,7 +370,7 @@ def _numbers(page: CutNote, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
 
 
 def _parts(page: CutNote, targets: Targets, lines: set[int]) -> dict[int, str]:
-    """Return the lines that lose words; those left without words are added to `lines`."""
+    """Return the new text of lines that lose words, by number; add those left without words to `lines`."""
     changed = _shorter_lists(page, targets, lines)
     for number, pieces in _pieces(page, targets, lines).items():
         line = changed.get(number) or page.bare[number - 1]

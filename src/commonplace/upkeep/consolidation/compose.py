@@ -60,9 +60,9 @@ class Draft:
         return next((one for one in self.memory.statements if one.first == first), moved)
 
     def take(self, made: Edit, archived: Mapping[int, str] | None = None) -> None:
-        """Take over an edit of one file, and let the references of both follow.
+        """Replace one of the two files by its edited version; update references in both to lines that moved.
 
-        `archived` are the places in the archive of lines that were moved there.
+        `archived` maps a line that was moved to the archive to its place there.
         """
         path, follower = made.document.path, made.follower(made.document.path)
         maps = {path: lambda line: (archived or {}).get(line) or follower(line)}
