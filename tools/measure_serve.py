@@ -4,7 +4,7 @@
 
 32 clients, 20 seconds and 1,000 notes if not said. The notes are made and indexed first, in FOLDER where they
 stay for the next run. Each client sends one call after the other: 40 % searches, 30 % reads, 10 % timelines,
-10 % entries, 10 % lists and pings. Calls of the first seconds do not count: the server starts its workers then.
+10 % entries, 10 % lists and pings. Calls of the first seconds do not count: the server loads its models then.
 An answer counts as lost that is not the one to its call, and as an error where it says so. Clients run in one
 process of their own and take part of the machine too.
 """
@@ -185,13 +185,13 @@ def family(pid: int) -> list[int]:
 
 
 def resident_mb(pid: int) -> float:
-    """Return what a process and its workers hold in memory, in megabytes."""
+    """Return the memory of a process and its children, in megabytes."""
     lines = [line for one in family(pid) for line in Path(f"/proc/{one}/status").read_text().splitlines()]
     return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def cpu_s(pid: int) -> float:
-    """Return what a process and its workers have used of processors, in seconds."""
+    """Return the processor time of a process and its children, in seconds."""
     each = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in family(pid)]
     return sum(int(fields[11]) + int(fields[12]) for fields in each) / os.sysconf("SC_CLK_TCK")
 
@@ -232,7 +232,7 @@ def measure(workspace: Path, paths: list[str], clients: int, seconds: float) -> 
                 calling.stdin.write(json.dumps(paths))
                 calling.stdin.close()
                 calling.stdout.readline()
-                before, memory["with workers"] = cpu_s(server.pid), resident_mb(server.pid)
+                before, memory["after the first seconds"] = cpu_s(server.pid), resident_mb(server.pid)
                 found = json.loads(calling.stdout.read())
             memory["at the end"] = resident_mb(server.pid)
             return {**found, "memory": memory, "server_cpu_s": cpu_s(server.pid) - before}
