@@ -1,5 +1,5 @@
 // The events of the memory, heard for as long as the page is open: server-sent events, read with `fetch`, since
-// `EventSource` sends no key. A stream that breaks is taken up again where it ended.
+// `EventSource` sends no key. A stream that breaks is opened again.
 
 import { headers } from "./api.js";
 
@@ -18,18 +18,18 @@ export async function listen() {
 }
 
 async function hear() {
-  let last = "", failures = 0;
+  let failures = 0;
   for (;;) {
     try {
       const response = await fetch("/api/events", {
-        headers: headers({ Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) }),
+        headers: headers({ Accept: "text/event-stream" }),
         cache: "no-store",
       });
       if (response.status === 401 || response.status === 403) return live(false);
       if (response.ok) {
         failures = 0;
         live(true);
-        last = await read(response.body.pipeThrough(new TextDecoderStream()).getReader(), last);
+        await read(response.body.pipeThrough(new TextDecoderStream()).getReader());
       }
     } catch {
       // The server has ended, or the network has: it is tried again.
@@ -44,18 +44,14 @@ function live(is) {
   document.dispatchEvent(new CustomEvent("live"));
 }
 
-async function read(reader, last) {
+async function read(reader) {
   let rest = "";
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return last;
-      const parts = (rest + value).split("\n\n");
-      rest = parts.pop();
-      for (const part of parts) last = take(part) || last;
-    }
-  } catch {
-    return last;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    parts.forEach(take);
   }
 }
 
@@ -64,11 +60,10 @@ function take(part) {
     const colon = line.indexOf(":");
     return [line.slice(0, colon), line.slice(colon + 1).trimStart()];
   }));
-  if (fields.data && fields.event !== "ready" && fields.event !== "reset") {
-    const event = { ...JSON.parse(fields.data), id: fields.id };
+  if (fields.data && fields.event !== "ready") {
+    const event = JSON.parse(fields.data);
     heard.push(event);
     if (heard.length > MOST) heard.shift();
     document.dispatchEvent(new CustomEvent("heard", { detail: event }));
   }
-  return fields.id;
 }
