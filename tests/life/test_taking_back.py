@@ -130,7 +130,7 @@ SWALLOWED = {
 
 @pytest.mark.parametrize("is_synced", [False, True])
 @pytest.mark.parametrize("how", SWALLOWED)
-def test_an_entry_that_was_overwritten_is_passed_over_and_comes_back_by_restore(
+def test_an_entry_that_was_overwritten_is_said_and_no_older_one_goes(
     owner: Owner, memory: Memory, how: str, is_synced: bool
 ) -> None:
     memory.remember("Oslo is cold.", long_term=True, section="Facts")
@@ -138,7 +138,13 @@ def test_an_entry_that_was_overwritten_is_passed_over_and_comes_back_by_restore(
     owner.note("MEMORY.md", SWALLOWED[how](owner.read("MEMORY.md")))
     if is_synced:
         memory.sync()
+    before = owner.read("MEMORY.md")
     done = owner.run("undo", "--yes")
-    assert done.code or "the entry was edited or moved since" in done.err
+    assert done.code == 1, done
+    assert "commonplace restore MEMORY.md" in done.err
+    assert owner.read("MEMORY.md") == before
     owner.ok("restore", "MEMORY.md")
     assert "- Lima paints." in owner.read("MEMORY.md")
+    owner.ok("undo", "--yes")
+    assert "Lima" not in owner.read("MEMORY.md")
+    assert "- Oslo is cold." in owner.read("MEMORY.md")

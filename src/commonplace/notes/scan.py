@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
+from functools import lru_cache
 from io import BufferedReader
 from stat import S_ISREG
 
@@ -499,7 +499,7 @@ class Globs:
 
     `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `{a,b}` either,
     `folder/` covers all below it, and each glob the file that is called so. Names, and all files of one
-    ending below one folder, are compared as texts.
+    ending below one folder, cost no regular expression.
     """
 
     def __init__(self, globs: Sequence[str]) -> None:
@@ -507,10 +507,10 @@ class Globs:
         globs = tuple(composed(glob) for each in globs for glob in unbraced(each))
         names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
         endings = {glob: ending for glob in globs if (ending := _ending(glob))}
-        rest = (_parted(glob) for glob in globs if glob not in names and glob not in endings)
-        self._parted = [parts for parts in rest if parts.count("**") <= _MOST_DEEP]
+        rest = tuple(glob for glob in globs if glob not in names and glob not in endings)
         self._names |= names
         self._endings = tuple(endings.values())
+        self._match = _expression(rest).fullmatch if rest else None
 
     def endings(self, folder: str) -> tuple[str, ...]:
         """Endings of names that are enough for a file of this folder (a slash at its end) to match."""
@@ -522,7 +522,7 @@ class Globs:
         return (
             path in self._names
             or any(path.endswith(ending) and path.startswith(folder) for folder, ending in self._endings)
-            or (bool(self._parted) and any(_fits(path.split("/"), parts) for parts in self._parted))
+            or (self._match is not None and self._match(path) is not None)
         )
 
 
@@ -548,18 +548,48 @@ def _ending(glob: str) -> tuple[str, str] | None:
     return (folder, f".{ending}") if stars and plain and ending.isalnum() else None
 
 
-def _parted(glob: str) -> list[str]:
-    """Return the names of a glob, `**` for any folders; `folder/` covers all below it, `**.md` any depth."""
-    glob = re.sub(r"\*\*(?=[^*/])", "**/*", f"{glob}**" if glob.endswith("/") else glob)
-    return re.sub(r"(?:\*\*/)+", "**/", glob).replace("[^", "[!").split("/")
+@lru_cache(maxsize=64)
+def _expression(globs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(_translate, globs)))
 
 
-def _fits(names: Sequence[str], glob: Sequence[str]) -> bool:
-    """Tell whether the names of a path match those of a glob."""
-    for place, part in enumerate(glob):
-        if part == "**":
-            rest = glob[place + 1 :]
-            return any(not rest or _fits(names[start:], rest) for start in range(place, len(names)))
-        if place >= len(names) or not fnmatchcase(names[place], part):
-            return False
-    return len(names) == len(glob)
+def _translate(glob: str) -> str:
+    """Translate one glob to a regular expression; `folder/` covers all below it."""
+    if glob.endswith("/"):
+        glob += "**"
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", re.sub(r"(?:\*\*/)+", "**/", glob))
+    if sum(part.startswith("**") for part in parts[1::2]) > _MOST_DEEP:
+        return "(?!)"
+    table = {"**/": "(?:.*/)?", "**": ".*", "?": "[^/]"}
+    written = ""
+    for place, part in enumerate(parts):
+        if not place % 2:
+            written += re.escape(part.replace("\0", ""))
+        elif part != "*":
+            written += table.get(part) or _character_set(part)
+        else:
+            written += "\0"  # a star, which is written with what stands behind it
+    return "/".join(map(_segment, written.split("/"))) if "\0" in written else written
+
+
+def _segment(written: str) -> str:
+    """One name of a glob with its stars: each but the last takes the first place where the rest goes on.
+
+    So no star is tried again, and the time does not grow with the power of their number (as in `fnmatch`).
+    """
+    first, *rest = written.split("\0")
+    if not rest:
+        return first
+    inner = "".join(f"(?>[^/]*?{part})" for part in rest[:-1] if part)
+    return f"{first}{inner}[^/]*{rest[-1]}"
+
+
+def _character_set(glob: str) -> str:
+    """A set as a regular expression, never matching a slash; one that makes no sense is taken as it is."""
+    negated = glob[1] in "!^"
+    body = re.escape(glob[2:-1] if negated else glob[1:-1]).replace("\\-", "-")
+    try:
+        re.compile(f"[{body}]")
+    except re.error:
+        return re.escape(glob)
+    return f"[^/{body}]" if negated else f"(?!/)[{body}]"

@@ -82,7 +82,7 @@ class RequestGuard:
                     scope[PLACE] = place
                 denied = access.denied(
                     self._allowed, single, open_to_all=is_open, place=place,
-                    for_clients=scope["path"] == ENDPOINT,
+                    for_clients=scope["path"] == ENDPOINT and not place,
                 )  # fmt: skip
             if denied is None:
                 await self._app(scope, receive, noting)

@@ -173,7 +173,7 @@ def send(
     """Send a request with a JSON body as an agent. Raises OSError."""
     sent = {
         "host": "localhost", "content-type": "application/json", "content-length": str(len(body)),
-        "commonplace-agent": agent if agent.isascii() and agent.isprintable() else "?", **(headers or {}),
+        "commonplace-agent": agent.encode("unicode_escape").decode(), **(headers or {}),
     }  # fmt: skip
     lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     connection.sendall(f"POST {path} HTTP/1.0\r\n{lines}\r\n".encode() + body)

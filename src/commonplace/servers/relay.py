@@ -70,6 +70,7 @@ class Relay:
     def __init__(self, connect: Connect, agent: str, asked: Mapping[str, Any], *, sink: int) -> None:
         """`sink` is the file descriptor of the answers; `serve` describes the other parameters."""
         self._connect, self._agent, self._sink = connect, agent, sink
+        os.set_blocking(sink, True)  # as a client may have left it otherwise
         self._headers = {
             "accept": "application/json, text/event-stream", "commonplace-asked": json.dumps(asked),
         }  # fmt: skip
@@ -137,6 +138,8 @@ class Relay:
         finally:
             with self._changed:
                 del self._waiting[number]
+                if self._ids.get(id_ := json.dumps(message["id"])) == number:
+                    del self._ids[id_]
                 self._changed.notify_all()
 
     def _ask(self, message: Mapping[str, Any], line: bytes, number: int) -> None:
@@ -151,6 +154,8 @@ class Relay:
                     self._write(answer, number)
                 return
             except (OSError, Ended):
+                if "method" not in message:  # an answer: the server that asked is gone
+                    return
                 if "id" in message and not _may_repeat(message):
                     self._write(_failure(message["id"], _UNDONE), number)
                     return
@@ -189,8 +194,10 @@ class Relay:
     def _write(self, line: bytes, number: int = 0) -> None:
         """Write a message to the client, unless it is for a request that was cancelled."""
         data = memoryview(line + b"\n")
-        with self._writing, suppress(OSError):  # a client that went away is noticed where its input ends
-            while data and self._waiting.get(number, True):
+        # A client that went away is noticed where its input ends.
+        with self._writing, suppress(BrokenPipeError):
+            wanted = self._waiting.get(number, True)
+            while data and wanted:
                 data = data[os.write(self._sink, data) :]
 
 

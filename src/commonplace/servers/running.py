@@ -132,7 +132,7 @@ def serve(
         allowed = Access(token, access.names(address.hosts), beyond)
         _log(record)
         service.warm_soon()
-        own_key = access.own_token(workspace.state / "visits.key")
+        own_key = _visits_key(workspace.state / "visits.key")
         seal = "\n".join([own_key.reveal(), token.reveal(), service.agent])
         pages = site.build(service, examine=examine, cookie=f"commonplace-{port}", key=running.key, seal=seal)
         below = programs.routes(
@@ -432,6 +432,14 @@ def _log(path: Path | None) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
+
+
+def _visits_key(path: Path) -> Secret:
+    """Return the key that seals visits; one that cannot be used is replaced, which ends the visits."""
+    for new in (False, True):
+        with suppress(ConfigError):
+            return access.own_token(path, new=new)
+    return Secret(secrets.token_urlsafe(32))
 
 
 def _record(workspace: Workspace) -> Path:

@@ -6,6 +6,7 @@ of the run are reverted, if all of them are unchanged; later edits stay byte for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
@@ -14,7 +15,7 @@ from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOut
 from commonplace.base.messages import Message, message
 from commonplace.base.tuples import NamedTuple
 from commonplace.config.settings import History
-from commonplace.storage import diffs, journal, transaction
+from commonplace.storage import diffs, journal, transaction, writes
 from commonplace.types.changes import About, Change, Run
 
 
@@ -146,7 +147,7 @@ def _newest(workspace: paths.Workspace) -> Run:
     for run in (run for run in journal.newest_first(workspace) if not run.undone):
         if run.about.kind == "undo":
             last = last or run
-        elif _lacks(workspace, run) is None:
+        elif _lacks(workspace, run) is None or _is_overwritten(workspace, run):
             return run
         passed = passed or (run if run.about.kind != "undo" else None)
     if passed is not None:
@@ -169,6 +170,25 @@ def _lacks(workspace: paths.Workspace, run: Run) -> Message | None:
         except NotUndone:
             return message("undo.edited", "the entry was edited or moved since")
     return None
+
+
+def _is_overwritten(workspace: paths.Workspace, run: Run) -> bool:
+    """Tell whether another program overwrote the entry of a run, and a kept version still has it."""
+    if run.about.kind != "remember" or not run.kept or not run.files:
+        return False
+    from commonplace.storage import overwritten
+
+    writes.update(workspace, {})
+    path = run.files[0].path
+    before, after = (journal.content(workspace, run, 0, side) or b"" for side in ("before", "after"))
+    now = Counter(writes.texts(journal.read(workspace, path) or b""))
+    entry = Counter(writes.texts(after)) - Counter(writes.texts(before)) - now
+    for copy in overwritten.copies(workspace):
+        whole = Counter(copy.lines())
+        if copy.note == path and entry and entry <= whole:
+            added = now - Counter(writes.texts(copy.content))
+            return not any(diffs.is_edited(text, added) for text in entry)
+    return False
 
 
 def skipped(workspace: paths.Workspace, run: Run) -> Iterator[Message]:
@@ -221,6 +241,12 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
     """Return the bytes of one file after the undo of a run; None: no file. Raises NotUndone."""
     file = run.files[place]
     digest = journal.digest(now)
+    if _is_overwritten(workspace, run):
+        lost = "another program saved {path} without its entry; {remedy}; {older}"
+        remedy = remedies.say("restore", file.path, "it")
+        raise NotUndone(
+            run.id, message("undo.overwritten", lost, path=file.path, remedy=remedy, older=_older())
+        )
     if digest == file.before:
         return now
     try:

@@ -163,7 +163,7 @@ def _texts(path: Path) -> Iterator[tuple[tuple[str, int], str]]:
         ordinary = [name for name, sql in tables if "VIRTUAL TABLE" not in str(sql).upper()]
         for name in (*ordinary, "sqlite_schema"):
             columns: Any = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
-            names = [str(column) for (column,) in columns]
+            names = ["sql"] if name == "sqlite_schema" else [str(column) for (column,) in columns]
             kinds = (str, bytes) if name == "meta" or path.name == STATE else str
             for row in connection.execute(f"SELECT {', '.join(map(quoted, names))} FROM {quoted(name)}"):
                 for column, value in zip(names, row, strict=True):
