@@ -298,6 +298,10 @@ def test_a_token_lets_in_with_its_own_header_alone(realm: Realm) -> None:
                 )
             assert held(realm, post(server.port, TOKEN.reveal(), *SEARCH, **dict([own]))[1]) == whose
         assert held(realm, post(server.port, TOKEN.reveal(), *SEARCH)[1]) == {"owner", "alice", "bob"}
+        clients = access.part(TOKEN, access.CLIENTS).reveal()
+        assert held(realm, post(server.port, clients, *SEARCH)[1]) == {"owner", "alice", "bob"}
+        for own in named:
+            assert post(server.port, clients, *SEARCH, **dict([own]))[0] == 401
 
 
 NAMES = [

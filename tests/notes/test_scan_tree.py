@@ -172,6 +172,8 @@ def test_two_collections_of_one_folder_share_nothing(tmp_path: Path) -> None:
         ("archive/", "archive.md", False),
         ("a?/**/*.md", "ab.md", False),
         ("**/*.m?", "a.m", False),
+        ("memory/private**", "memory/private/x.md", True),
+        ("memory/private**", "memory/privately.md", True),
     ],
 )
 def test_what_a_glob_matches(glob: str, path: str, matched: bool) -> None:

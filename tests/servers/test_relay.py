@@ -56,6 +56,25 @@ def warmed() -> None:
             thread.join(60)
 
 
+def test_an_answer_to_a_server_that_is_gone_ends_nothing() -> None:
+    def gone() -> socket.socket:
+        near, far = socket.socketpair()
+        far.close()
+        return near
+
+    sent = b'{"jsonrpc": "2.0", "id": "q1", "result": {"action": "accept"}}\n' * 2
+    assert answers(gone, sent) == []
+
+
+def test_a_key_of_visits_that_others_may_know_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "visits.key"
+    first = running._visits_key(path).reveal()
+    assert running._visits_key(path).reveal() == first
+    path.chmod(0o644)
+    assert running._visits_key(path).reveal() != first
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 # --- in this process ------------------------------------------------------------------------------------
 
 

@@ -690,3 +690,10 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
 
 
 # --- what is left ---------------------------------------------------------------------------------------
+
+
+def test_names_of_our_tables_are_no_words_of_notes(memory: Memory) -> None:
+    memory.remember("A note on walnuts.")
+    for word in ("note", "entry"):
+        erasure = memory.forget(Selection("text", word), now=NOW)
+        assert erasure.left == (), word
