@@ -24,8 +24,8 @@ SERVERS = '{\n  "oauthAccount": "yours"\n}'
 
 
 def said(home: Path) -> dict[str, object]:
-    """Every file and what it says; temporary files are none."""
-    found = {name: data for name, data in files_below(home).items() if not name.endswith(".tmp")}
+    """Every file and what it says; temporary files are none, and an empty folder says nothing."""
+    found = {name: data for name, data in files_below(home).items() if data and not name.endswith(".tmp")}
     return {name: json.loads(data) if name.endswith(".json") else data for name, data in found.items()}
 
 

@@ -121,7 +121,7 @@ def carry_out(
             finished.append((edit, files.change(edit, environ, remove=remove)))
         except BaseException as error:  # an interrupt as well
             left = _given_back(finished, environ)
-            if finished and isinstance(error, CommonplaceError):
+            if isinstance(error, CommonplaceError):
                 raise NoteUnreadable(*_half(edit, error, left)) from error
             raise
     return [
