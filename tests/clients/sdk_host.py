@@ -45,11 +45,8 @@ async def main(target: dict[str, Any], mode: str) -> None:
     is_http = "url" in target
     place = target["url"] if is_http else json.dumps([target["command"], *target["args"]])
 
-    async def hear(message: Any) -> None:
-        """Notifications are of no interest here."""
-
     kind = "http" if is_http else "stdio"
-    async with connected(kind, place, mode, target.get("token", ""), None, hear) as client:
+    async with connected(kind, place, mode, target.get("token", ""), None) as client:
         tools = plain(await client.list_tools())["tools"]
         sent: list[Any] = [{"role": "system", "tools": tools}]
         while line := await asyncio.to_thread(sys.stdin.readline):
