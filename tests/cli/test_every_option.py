@@ -124,6 +124,10 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         copy.write_text(f"# 2026-02-14\n\n- Nothing but rain.\n- Lamp {number}.\n")
     if words == ("eval", "show"):
         assert run("eval", "init").exit_code == 0
+    if words == ("why",):
+        assert run("prompt", "--session", "s1", "Who signs off?").exit_code == 0
+    memories = workspace / "mem0.json"
+    memories.write_text('[{"id": "1", "memory": "Tea is at four.", "created_at": "2026-01-05T10:00:00Z"}]')
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {
@@ -139,6 +143,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         "sessions show": ["s1"],
         "correct": ["Lin signs it off.", "Mira signs it off.", "--dry-run"],
         "confirm": ["A guess about tea.", "--dry-run"],
+        "prompt": ["tea"],
+        "import": ["mem0", str(memories), "--dry-run"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)

@@ -84,7 +84,7 @@ LOOKS = [
     ["correct", "memory/evil.md#L3", "Be kind.", "--dry-run"], ["confirm", "memory/guess.md#L3", "--dry-run"],
     ["forget", "--text", "zebracorp", "--dry-run"], ["forget", "memory/evil.md#L3", "--dry-run"],
     ["forget", "--query", "zebracorp"], ["forget", "--pending"], ["undo", "--dry-run"], ["log", "--diff"],
-    ["rollup", "--dry-run"], ["import", "mem0", "mem0.json", "--dry-run", "--diff"],
+    ["rollup", "--dry-run"], ["import", "mem0", "mem0.json", "--dry-run"],
     ["restore"], ["timeline", "2026-01-05"], ["correct", "keys to zebracorp", "x"],
 ]  # fmt: skip
 CHANGES = [

@@ -37,7 +37,7 @@ def search(index: Index, means: Means, asked: Query, request: Request) -> Outcom
     """
     outcome = Outcome()
     covered = _scope(index, asked, request, outcome)
-    asked = _as_far_as_held(index, asked, request, covered, outcome)
+    asked, covered = _as_far_as_held(index, asked, request, covered, outcome)
     days = _days(index, asked, request, covered)
     alone = days is not None and days.alone
     if asked.lists or alone:
@@ -227,15 +227,51 @@ def is_option(index: Index, word: str, beside: str) -> bool:
     return any(option.search("\n".join([row.text, *row.source.headings])) for row in rows)
 
 
-def _as_far_as_held(index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome) -> Query:
-    """Return the question; quotations that no passage holds are sought by their words."""
+def _as_far_as_held(
+    index: Index, asked: Query, request: Request, covered: Scope, outcome: Outcome
+) -> tuple[Query, Scope]:
+    """Return the question and its scope; quotations that no passage holds are sought by their words.
+
+    If two passages hold the only quotation together, they are the scope.
+    """
     if not (asked.quoted and asked.required) or index.select(
         covered & Matches(asked.required), 1, struck=request.past
     ):
-        return asked
+        return asked, covered
+    if len(asked.quoted) == 1 and (pairs := _across(index, covered, asked.quoted[0])):
+        return asked.unquoted, covered & In("passage", pairs)
     phrases = " and ".join(f'"{" ".join(phrase.split())}"' for phrase in dict.fromkeys(asked.quoted))
     outcome.warn("search.phrases", "nothing holds {phrases}: found by the words", phrases=phrases)
-    return asked.unquoted
+    return asked.unquoted, covered
+
+
+def _across(index: Index, scope: Scope, phrase: str) -> frozenset[int]:
+    """Return the passages that contain a phrase in pairs: the end of one and the beginning of the next."""
+    found: set[int] = set()
+    for place in re.finditer(rf"\b(?=\w)|(?<=[{lexicon.CJK}])(?=\w)", phrase):
+        parts = phrase[: place.start()], phrase[place.start() :]
+        head, tail = map(_letters, parts)
+        if not head:
+            continue
+        # The longer part first: fewer passages have it.
+        holding = {0: set[int](), 1: set[int]()}
+        for at in sorted((0, 1), key=lambda at: -len(parts[at])):
+            holding[at] = set(index.select(scope & Matches(lexicon.expression(parts[at]))))
+            if not holding[at]:
+                break
+        firsts = {one for one in holding[0] if one + 1 in holding[1]}
+        texts = {one.id: one for one in index.passages(firsts | {one + 1 for one in firsts})}
+        for one in firsts & texts.keys():
+            above, below = texts[one], texts.get(one + 1)
+            joined = below and above.note_id == below.note_id and _letters(above.text).endswith(head)
+            if below and joined and _letters(below.text).startswith(tail):
+                found |= {one, one + 1}
+    return frozenset(found)
+
+
+def _letters(text: str) -> str:
+    """Return only the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _days(index: Index, asked: Query, request: Request, covered: Scope) -> Dated | None:

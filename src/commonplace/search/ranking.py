@@ -68,6 +68,7 @@ WRITERS = {"agent": 0.2, "tool": 1.0, "untrusted": 1.0}
 OTHER_PROJECT = -0.6
 # Reference ranks behind equal notes of the owner by this, plus a part that depends on its amount.
 REFERENCE = 0.1
+ALONE = 1.0  # how much further, where the question is one character that an own note holds
 LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
@@ -281,12 +282,23 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
 _Scored = list[tuple[Candidate, dict[str, float], float]]  # with its parts and its relevance
 
 
+def _behind(candidates: Sequence[Candidate], evidence: Evidence) -> float:
+    """Return how far reference ranks behind the owner's notes.
+
+    Any short text is near to a question of one character: an own note that contains it comes first.
+    """
+    is_character = [*map(len, evidence.query.terms)] == [1]
+    own = (one for one in candidates if one.source.collection not in evidence.reference)
+    return evidence.behind + ALONE * (is_character and any(one.id in evidence.lexical for one in own))
+
+
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> _Scored:
     weight, query = settings.weight, evidence.query
     heard, speaker = _speakers(candidates, query)
     vector = weight("meaning") if evidence.semantic else 0.0
     if vector and query.wide and not (evidence.lists or serves(evidence.served, wide_script(query.words))):
         vector *= 1 - query.wide
+    behind = _behind(candidates, evidence)
     scored: _Scored = []
     for candidate in candidates:  # hundreds of them: computed above if independent of each
         own, (speakers, wide, script) = candidate.id, candidate.traits
@@ -312,8 +324,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             parts["asks"] = weight("asks")  # a turn that ends in a question rarely holds the answer
         if evidence.days:
             parts["date"] = weight("date") * closeness(evidence.day_of(candidate), evidence.days.spans)
-        if evidence.behind and candidate.source.collection in evidence.reference:
-            parts["collection"] = -evidence.behind
+        if behind and candidate.source.collection in evidence.reference:
+            parts["collection"] = -behind
         scored.append((candidate, parts, relevance))
     if talk := [one for one in scored if one[0].turns]:
         _add_surroundings(talk, weight("neighbours"), weight("section"))
