@@ -292,13 +292,19 @@ class Connection(H11Protocol):
     _phase: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, if there is room and, over the Unix socket, the program is this user's."""
+        """Take a connection, over the Unix socket one of this user.
+
+        Where there is no room the one ends that has waited longest for its request, if need be this one.
+        """
         super().connection_made(transport)
         self._note_phase()
         bound = transport.get_extra_info("socket")
         is_local = bound.family == socket.AF_UNIX
         if is_local:
             self.app_state = {**self.app_state, LOCAL: True}
+        if len(self.connections) >= most():
+            waiting = [one for one in self.connections if isinstance(one, Connection) and one.waits()]
+            min(waiting, key=lambda one: one.since).end()
         if len(self.connections) > most() or (is_local and not local.is_own(bound)):
             self.end()
 
@@ -311,9 +317,13 @@ class Connection(H11Protocol):
         if self._phase is not self.conn.their_state:
             self._phase, self.since = self.conn.their_state, time.monotonic()
 
+    def waits(self) -> bool:
+        """Tell whether a request, or the rest of one, has yet to arrive."""
+        return self._phase in (h11.IDLE, h11.SEND_BODY)
+
     def end_late(self, now: float) -> None:
         """End the connection if its request has not arrived in time."""
-        if self._phase in (h11.IDLE, h11.SEND_BODY) and now - self.since > ARRIVES_S:
+        if self.waits() and now - self.since > ARRIVES_S:
             self.end()
 
     def end(self) -> None:
@@ -342,7 +352,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application, http=Connection, ws="none", loop="asyncio", lifespan="off", log_config=None,
-                access_log=False, server_header=False, limit_concurrency=most(), backlog=_WAITING,
+                access_log=False, server_header=False, limit_concurrency=most() + 1,
+                backlog=max(1, most() // 2),  # so many are accepted at once, before the first is counted
                 timeout_keep_alive=int(ARRIVES_S), timeout_graceful_shutdown=FINISH_S,
             )
         )  # fmt: skip
