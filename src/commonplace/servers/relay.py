@@ -73,6 +73,7 @@ class Relay:
         os.set_blocking(sink, True)  # as a client may have left it otherwise
         self._headers = {
             "accept": "application/json, text/event-stream", "commonplace-asked": json.dumps(asked),
+            "mcp-session-id": os.urandom(16).hex(),  # by which it cancels, also without a handshake
         }  # fmt: skip
         self._writing, self._changed = threading.Lock(), threading.Condition()
         self._waiting: dict[object, bool] = {}  # requests by number: whether the answer is wanted
