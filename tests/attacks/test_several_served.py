@@ -165,8 +165,9 @@ def by_socket(realm: Realm, agent: str) -> Iterator[Ask]:
         served = shortcut.served_of(str(root))
         thread = threading.Thread(target=running.serve_programs, args=(served,))
         thread.start()
-        while local.connect(root) is None:
+        while (connection := local.connect(root)) is None:
             time.sleep(0.01)
+        connection.close()
         asked = {"question": EVERYWHERE, "options": {}, "screens": [[False, False, None]] * 2}
         assert "printed" in local.call(root, "search", "", asked, 30)
 
