@@ -53,6 +53,7 @@ LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when a signal ends the server
 IDLE_S = 20 * 60.0  # without a request, after which a server ends that a program started
 _TAKES_S = 12.0  # for a server that ends to give its socket to the next one
+_LOOKS_S = 0.2  # between two looks whether another one listens meanwhile
 _WAITING = 128  # connections that are not accepted yet
 
 
@@ -246,10 +247,7 @@ def listening_to_programs(root: str, *, takes: bool = False) -> Iterator[list[so
         other.close()
         path = None
     with ExitStack() as held:
-        try:
-            if path:  # a server that is just ending still has the lock
-                held.enter_context(locks.locked(f"{path}.lock", timeout_s=_TAKES_S))
-        except NoteUnreadable:
+        if path and not _comes_first(path, held, takes=takes):
             path = None
         if path is None:
             yield []
@@ -273,6 +271,25 @@ def listening_to_programs(root: str, *, takes: bool = False) -> Iterator[list[so
                         paths.root_of(path).unlink(f"{path}{name}", missing_ok=True)
 
 
+def _comes_first(path: str, held: ExitStack, *, takes: bool) -> bool:
+    """Hold the lock of a socket, which a server that is just ending still has; tell whether it could.
+
+    One that started together with this one listens by then: it is not to be followed when it ends.
+    """
+    end, other = time.monotonic() + _TAKES_S, None
+    while other is None and time.monotonic() < end:
+        try:
+            held.enter_context(locks.locked(f"{path}.lock", timeout_s=_LOOKS_S))
+            return True
+        except locks.LockTimeout:
+            other = None if takes else local.reach(path, 2.0)
+        except NoteUnreadable:
+            return False
+    if other is not None:
+        other.close()
+    return False
+
+
 # --- the server of uvicorn --------------------------------------------------------------------------------
 
 MOST = 256  # connections and requests at once, and of the descriptors of the process a quarter
@@ -292,10 +309,7 @@ class Connection(H11Protocol):
     _phase: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, over the Unix socket one of this user.
-
-        Where there is no room the one ends that has waited longest for its request, if need be this one.
-        """
+        """Take a connection, of this user if local; without room the one ends that has waited longest."""
         super().connection_made(transport)
         self._note_phase()
         bound = transport.get_extra_info("socket")
