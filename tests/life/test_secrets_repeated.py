@@ -68,8 +68,9 @@ def test_what_only_resembles_it_stays(owner: Owner) -> None:
 @pytest.mark.parametrize("number", RESIDENTS)
 def test_the_number_of_a_resident_goes_from_what_tools_brought(owner: Owner, number: str) -> None:
     owner.environment["COMMONPLACE_SERVER_START"] = "never"
-    response = {"stdout": f"Mind the goat. {number}", "stderr": "", "interrupted": False}
-    owner.hook("PostToolUse", tool_name="Bash", tool_input={"command": "goat --list"}, tool_response=response)
+    response = {"stdout": "", "stderr": "", "interrupted": False}
+    command = {"command": f"echo 'Mind the goat. {number}' >> goats.txt"}
+    owner.hook("PostToolUse", tool_name="Bash", tool_input=command, tool_response=response)
 
     def noted() -> str:
         owner.hook("Stop")

@@ -65,13 +65,13 @@ WORDS: Mapping[str, str] = {
     "workspace.missing": "make it first, or name another",
     "workspace.name": "name it in your own config.toml",
 }
-_spoken: Mapping[str, str] = {}
+_spoken: list[Mapping[str, str]] = [{}]  # the last one is in force; blocks of several threads may overlap
 _here = _local()  # of a thread that speaks to somebody else than the process does
 
 
 def say(key: str, *details: object) -> Message:
     """Return a remedy with its details, in the words that are spoken; its code is `remedy.` and the key."""
-    words = getattr(_here, "words", None) or _spoken
+    words = getattr(_here, "words", None) or _spoken[-1]
     text = words.get(key, WORDS[key]).format(*details)
     return Message(text, f"remedy.{key}", {str(n): detail for n, detail in enumerate(details)})
 
@@ -89,9 +89,8 @@ def spoken_here(words: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def spoken(words: Mapping[str, str]) -> Iterator[None]:
     """Use these words for remedies in every thread, until the block ends."""
-    global _spoken
-    former, _spoken = _spoken, words
+    _spoken.append(words)
     try:
         yield
     finally:
-        _spoken = former
+        _spoken.remove(words)
