@@ -220,8 +220,7 @@ class Contract:
         host.say("And once more?", f"It is {KEY}.")
         host.say("And again?", f"{KEY}")
         host.close()
-        notes = synced(host.workspace)
-        assert "REDACTED" in notes
+        assert "## Observations" in synced(host.workspace)  # the edit, without the lines that it wrote
         (host.workspace / "out.txt").unlink(missing_ok=True)  # what the host's own tool wrote
         assert files_with(host.workspace, KEY) == []
 
